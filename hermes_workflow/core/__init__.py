@@ -1,0 +1,1 @@
+"""The pure core: a history goes in, decisions come out; stdlib only."""

@@ -1,0 +1,133 @@
+"""What a static workflow compiles to: steps in order, edges, and the policy its runner follows."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+FORMAT = 1
+PRODUCERS = frozenset({"agent", "output", "bash"})
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One dependency. `on` is the outcome that takes it ("" = passing); `loop` is its bound (0 = no loop)."""
+
+    source: str
+    target: str
+    on: str = ""
+    loop: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to do. `spec` holds the fields of its kind with defaults filled in; `join` is all or any."""
+
+    id: str
+    kind: str
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    join: str = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a dialect's runner differs: how many attempts at once (0 = unbounded) and the tries each step gets on top."""
+
+    concurrency: int = 1
+    spare_tries: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps in a stable topological order. Edges from the trigger are kept; `trigger` names the run's input."""
+
+    dialect: str
+    steps: tuple[Step, ...]
+    edges: tuple[Edge, ...] = ()
+    trigger: str = ""
+    policy: Policy = Policy()
+
+    @cached_property
+    def step(self) -> dict[str, Step]:
+        """Steps by id."""
+        return {step.id: step for step in self.steps}
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """The place of each step in the order, from 0."""
+        return {step.id: index for index, step in enumerate(self.steps)}
+
+    @cached_property
+    def parents(self) -> dict[str, tuple[Edge, ...]]:
+        """In-edges of each step, in document order; edges from the trigger are left out."""
+        return self._edges_by(lambda edge: edge.target)
+
+    @cached_property
+    def children(self) -> dict[str, tuple[Edge, ...]]:
+        """Out-edges of each step, in document order."""
+        return self._edges_by(lambda edge: edge.source)
+
+    def _edges_by(self, end: Any) -> dict[str, tuple[Edge, ...]]:
+        found: dict[str, list[Edge]] = {step.id: [] for step in self.steps}
+        for edge in self.edges:
+            if edge.source in found and edge.target in found:
+                found[end(edge)].append(edge)
+        return {key: tuple(edges) for key, edges in found.items()}
+
+    @cached_property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """The nearest producers above each step, seen through conditions and gates; the trigger's id stands for the input."""
+        found: dict[str, tuple[str, ...]] = {}
+        incoming: dict[str, list[str]] = {}
+        for edge in self.edges:
+            incoming.setdefault(edge.target, []).append(edge.source)
+        for step in self.steps:
+            near: dict[str, None] = {}
+            for parent in incoming.get(step.id, []):
+                if parent == self.trigger or self.step[parent].kind in PRODUCERS:
+                    near[parent] = None
+                else:
+                    near.update(dict.fromkeys(found.get(parent, ())))
+            found[step.id] = tuple(near)
+        return found
+
+    @cached_property
+    def tests(self) -> dict[str, tuple[str, ...]]:
+        """The condition expressions that read each node (`spec["reads"]` names it)."""
+        found: dict[str, dict[str, None]] = {}
+        for step in self.steps:
+            if step.kind == "condition":
+                found.setdefault(step.spec["reads"], {})[step.spec["expression"]] = None
+        return {node: tuple(texts) for node, texts in found.items()}
+
+    def body(self) -> dict[str, Any]:
+        """The JSON form, read back by `from_body`."""
+        return {
+            "format": FORMAT,
+            "dialect": self.dialect,
+            "trigger": self.trigger,
+            "policy": asdict(self.policy),
+            "steps": [{"id": s.id, "kind": s.kind, "spec": dict(s.spec), "join": s.join} for s in self.steps],
+            "edges": [[e.source, e.target, e.on, e.loop] for e in self.edges],
+        }
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> "Plan":
+        """The plan stored as `body`. Raises ValueError for a format this code does not know."""
+        if body["format"] != FORMAT:
+            raise ValueError(f"plan format {body['format']} needs newer code")
+        return cls(
+            dialect=body["dialect"],
+            trigger=body["trigger"],
+            policy=Policy(**body["policy"]),
+            steps=tuple(Step(**step) for step in body["steps"]),
+            edges=tuple(Edge(*edge) for edge in body["edges"]),
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """`sha256:` over the canonical JSON of the body: equal plans share one row."""
+        text = json.dumps(self.body(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return "sha256:" + hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""The pure dialects: a document goes in, defects or a Plan come out."""
