@@ -1,0 +1,70 @@
+"""What a performer is given and what it may answer: values only, no Django, no clock."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One try of one step.
+
+    `context` is `{"input": {…}, "<producer id>": value}`; `rendered` is the prompt with that context as text. `number` rises after a
+    known outcome and is part of `idempotency_key`; `ref` is what an earlier claim of the same number was told to come back with.
+    `settings` belongs to the performer (for a subprocess: argv, limits, names of environment variables). Seconds throughout.
+    """
+
+    run_id: str
+    node_id: str
+    number: int
+    prompt: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+    rendered: str = ""
+    input: Mapping[str, Any] = field(default_factory=dict)
+    profile: str = ""
+    model: str = ""
+    schema: Mapping[str, Any] | None = None
+    correlation_id: str = ""
+    idempotency_key: str = ""
+    timeout_seconds: float = 600.0
+    ref: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """The step's value: JSON when `structured`, else text. `provenance` says who did it, in a few short strings."""
+
+    value: Any
+    structured: bool
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """One try that failed. `kind` is one of `core.failures.HINTS`; `retry_after` is the performer's own wish, in seconds."""
+
+    kind: str
+    msg: str
+    hint: str
+    retry_after: float | None = None
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Not finished: give up the lease and ask again with `ref` after `after` seconds; the number stays."""
+
+    after: float
+    ref: str
+
+
+Outcome = Performed | Failed | Again
+
+
+class Performer(Protocol):
+    """Does a step, in no transaction. `cancelled` is cheap and may be asked often; once true, stop and leave nothing running."""
+
+    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool]) -> Outcome:
+        """Answer with an outcome; a known failure is a `Failed`, never an exception."""
+        ...
