@@ -1,0 +1,1 @@
+"""Approvals: who may answer a gate, and the record of every answer."""

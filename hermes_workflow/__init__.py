@@ -1,0 +1,1 @@
+"""Hermes Workflow: agent workflows with human approval that people can trust."""

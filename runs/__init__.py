@@ -1,0 +1,1 @@
+"""Runs: the engine's rows, its one writer, and the doors to runs."""
