@@ -1,0 +1,244 @@
+"""Django's settings, all from the environment (`environment.py` lists the variables)."""
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+from hermes_workflow.environment import read_environment
+from hermes_workflow.secret_key import secret_key
+
+env = read_environment()
+BASE_DIR = Path(__file__).resolve().parent.parent
+HERMES_HOME = Path(env("HERMES_HOME") or BASE_DIR / "var").resolve()
+HERMES_HOME.mkdir(parents=True, exist_ok=True)
+
+TESTING = "pytest" in sys.modules
+DEBUG = env("HERMES_DEBUG")
+SECRET_KEY = env("HERMES_SECRET_KEY") or secret_key(HERMES_HOME / "secret-key")
+ALLOWED_HOSTS = env("HERMES_ALLOWED_HOSTS")
+REDIS_URL = env("REDIS_URL")
+HTTPS = env("HERMES_HTTPS")
+
+HERMES_PROCESS = env("HERMES_PROCESS")
+HERMES_WORKERS = env("HERMES_WORKERS")
+HERMES_DEFAULT_PROFILE = env("HERMES_DEFAULT_PROFILE")
+HERMES_SEPARATE_DUTIES = env("HERMES_SEPARATE_DUTIES")
+HERMES_TRUSTED_PROXIES = env("HERMES_TRUSTED_PROXIES")
+
+ROOT_URLCONF = "hermes_workflow.urls"
+ASGI_APPLICATION = "hermes_workflow.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "hermes_workflow",
+    "runs",
+    "approvals",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "axes",
+    "channels",
+    "csp",
+    "django_filters",
+    "django_htmx",
+    "django_q",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "knox",
+    "rest_framework",
+]
+
+MIDDLEWARE = [
+    "hermes_workflow.middleware.forwarded_address",
+    "django.middleware.security.SecurityMiddleware",
+    "hermes_workflow.middleware.ContentSecurityPolicy",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# --- data -----------------------------------------------------------------------------------------------------------
+
+
+def sqlite_database() -> dict[str, Any]:
+    """Writers queue instead of failing: without IMMEDIATE and the timeout, one write in four ends in "database is locked"."""
+    pragmas = f"PRAGMA journal_mode=WAL; PRAGMA synchronous={env('HERMES_SYNCHRONOUS')}"
+    return {
+        "CONN_MAX_AGE": None,
+        "OPTIONS": {"timeout": 20, "transaction_mode": "IMMEDIATE", "init_command": pragmas},
+        "TEST": {"NAME": str(HERMES_HOME / f"test{env('HERMES_TEST_DB_SUFFIX')}.sqlite3")},
+    }
+
+
+def postgres_database(name: str) -> dict[str, Any]:
+    """A pool for the web's many short threads; workers fork and keep one connection each, for a shared socket runs tasks twice."""
+    pooled = HERMES_PROCESS == "web"
+    return {
+        "CONN_MAX_AGE": 0 if pooled else None,
+        "CONN_HEALTH_CHECKS": not pooled,
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": 10, "timeout": 10}} if pooled else {},
+        "TEST": {"NAME": f"test_{name}{env('HERMES_TEST_DB_SUFFIX')}"},
+    }
+
+
+def database() -> dict[str, Any]:
+    """The configured database with what its kind needs to be safe with several processes."""
+    chosen: dict[str, Any] = env.db_url_config(env("DATABASE_URL") or f"sqlite:///{HERMES_HOME / 'hermes.sqlite3'}")
+    kind = sqlite_database() if "sqlite" in chosen["ENGINE"] else postgres_database(chosen["NAME"])
+    return {**chosen, **kind, "OPTIONS": {**chosen.get("OPTIONS", {}), **kind["OPTIONS"]}}
+
+
+DATABASES = {"default": database()}
+MEDIA_ROOT = HERMES_HOME / "media"
+FILE_UPLOAD_PERMISSIONS = 0o600
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
+DATA_UPLOAD_MAX_NUMBER_FILES = 10
+
+# --- work: rings only; rows are the record ---------------------------------------------------------------------------
+
+RING_TIMEOUT = 7 * 86400  # never the bound of a step: each step has its own
+
+Q_CLUSTER: dict[str, Any] = {
+    "name": "hermes",
+    "workers": HERMES_WORKERS,
+    "poll": 0.2,
+    "queue_limit": 1,  # a ring fetched early would wait behind a long step
+    "timeout": RING_TIMEOUT,
+    "retry": 3 * RING_TIMEOUT,  # above timeout * (1 + queue_limit / workers), or a ring is delivered twice
+    "max_attempts": 1,
+    "ack_failures": True,
+    "save_limit": -1,
+    "catch_up": False,
+    "label": "Task queue",
+    **({"redis": REDIS_URL} if REDIS_URL else {"orm": "default"}),
+}
+
+CHANNEL_LAYERS: dict[str, Any] = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+if REDIS_URL:
+    CHANNEL_LAYERS["default"] = {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+
+# --- who may come in -------------------------------------------------------------------------------------------------
+
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator", "NumericPasswordValidator")
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "login"
+
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+
+KNOX_TOKEN_MODEL = "hermes_workflow.Token"
+REST_KNOX = {"TOKEN_TTL": timedelta(days=env("HERMES_TOKEN_DAYS")), "AUTH_HEADER_PREFIX": "Token"}
+
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["knox.auth.TokenAuthentication", "rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Hermes Workflow",
+    "DESCRIPTION": "Designs, runs, gates and decisions.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+}
+
+# --- what a browser is told ------------------------------------------------------------------------------------------
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],  # the own host's WebSocket counts as self
+        "manifest-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "object-src": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_HSTS_SECONDS = 365 * 86400 if HTTPS else 0
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HERMES_TRUSTED_PROXIES else None
+CSRF_TRUSTED_ORIGINS = env("HERMES_TRUSTED_ORIGINS")
+SESSION_COOKIE_NAME = "__Host-session" if HTTPS else "hermes-session"
+CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "hermes-csrf"
+SESSION_COOKIE_AGE = 14 * 86400
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / "static-built"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_MANIFEST_STRICT = False
+COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() or "collectstatic" in sys.argv
+HASHED_NAMES = COLLECTED and not (TESTING or DEBUG)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if HASHED_NAMES
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+UNFOLD = {"SITE_TITLE": "Hermes Workflow", "SITE_HEADER": "Hermes Workflow", "SITE_URL": "/", "SHOW_HISTORY": True}
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"()": "hermes_workflow.logs.OneLine", "format": "%(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env("HERMES_LOG_LEVEL")},
+}
+
+if TESTING:
+    PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
