@@ -21,11 +21,11 @@ class Profile(models.Model):
     name = models.SlugField(max_length=64, unique=True)
     title = models.CharField(max_length=128, blank=True)
     performer = models.CharField(max_length=32, choices=Performer, default=Performer.NONE)
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="profiles", blank=True)
     settings = JSONText(default=dict, blank=True, help_text=_("For a program: argv, and limits."))
     model = models.CharField(max_length=128, blank=True)
     allow_model_override = models.BooleanField(default=False)
     is_open = models.BooleanField(default=False, help_text=_("Every signed-in user is a member."))
-    members = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="profiles", blank=True)
 
     class Meta:
         ordering = ("name",)
