@@ -1,0 +1,153 @@
+"""Untrusted text made safe to show: what cannot be seen becomes a mark, what is long becomes short."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+ECHO = 80
+BLANK_LINES = 3
+MARK_LENGTH = 40
+
+# Controls, fillers, bidirectional, zero-width and tag characters, noncharacters and lone surrogates. Newline and tab are text.
+_HIDDEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u070f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+_SELECTORS = "\ufe00-\ufe0f"
+# A terminal sequence is shown as one mark. The bounds keep a hostile text of half sequences linear.
+_TERMINAL = (
+    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,500}(?:\x07|\x1b\\|\x9c)"
+)
+# A selector that only chooses how the symbol before it is drawn hides nothing.
+_EMOJI = "[\u203c-\u3299\U0001f000-\U0001faff]"
+_MARKED = re.compile(f"{_TERMINAL}|[{_HIDDEN}]|(?<!{_EMOJI})[\ufe0e\ufe0f]|[\ufe00-\ufe0d]")
+_UNPRINTABLE = re.compile(f"[{_HIDDEN}{_SELECTORS}\n\t\\\\']")
+_FORBIDDEN_IN_NAMES = re.compile(f"[{_HIDDEN}\n\t]")
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\", "'": "\\'"}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of text as it is, or (`mark`) the name of something that would not have been seen."""
+
+    text: str
+    mark: bool = False
+
+
+def visible(text: str) -> list[Segment]:
+    """Split `text` into plain stretches and marks such as `U+200B`, `ESC[2J` or `4,997 blank lines`."""
+    return list(_merged(_segments(text.replace("\r\n", "\n"))))
+
+
+def hides_something(text: str) -> bool:
+    """Whether `text` holds a control, bidirectional, zero-width or other invisible character; newline and tab count."""
+    return _FORBIDDEN_IN_NAMES.search(text) is not None
+
+
+def shorten(value: Any, limit: int = ECHO) -> str:
+    """What was got, for a message: text quoted and escaped, a container by its type alone; at most `limit` characters."""
+    if isinstance(value, str):
+        return _quoted(value, limit)
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    if isinstance(value, int):
+        return _whole(value)
+    return repr(value) if isinstance(value, float) else kind_of(value)
+
+
+def kind_of(value: Any) -> str:
+    """The JSON name of a value's type; the Python name of anything that is not JSON."""
+    for kind, name in _KINDS:
+        if isinstance(value, kind):
+            return name
+    return "null" if value is None else type(value).__name__[:ECHO]
+
+
+_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    (bool, "boolean"),
+    ((int, float), "number"),
+    (str, "string"),
+    (list, "list"),
+    (dict, "object"),
+)
+
+
+def _whole(value: int) -> str:
+    # Digits grow with the square of the length and Python refuses more than 4300 of them.
+    if value.bit_length() <= 200:
+        return str(value)
+    return f"a number of about {int(value.bit_length() * 0.30103) + 1} digits"
+
+
+def _quoted(text: str, limit: int) -> str:
+    escaped = [_escape(char) for char in text[:limit]]
+    if len(text) <= limit and sum(map(len, escaped)) <= limit - 2:
+        return "'" + "".join(escaped) + "'"
+    room = limit - 3
+    kept = []
+    for piece in escaped:
+        room -= len(piece)
+        if room < 0:
+            break
+        kept.append(piece)
+    return "'" + "".join(kept) + "…'"
+
+
+def _escape(char: str) -> str:
+    if not _UNPRINTABLE.match(char):
+        return char
+    code = ord(char)
+    return _SHORT.get(char) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")
+
+
+def _segments(text: str) -> Iterator[Segment]:
+    """Lines in order; a run of blank ones longer than BLANK_LINES is counted, not shown."""
+    blank, first = 0, True
+    for line in text.split("\n"):
+        if not line.strip(" \t"):
+            blank += 1
+            continue
+        yield from _blank_lines(blank, first)
+        yield from _line(line if first and not blank else "\n" + line)
+        blank, first = 0, False
+    yield from _blank_lines(blank - 1 if first else blank, first)
+
+
+def _blank_lines(count: int, first: bool) -> Iterator[Segment]:
+    if count > BLANK_LINES:
+        yield Segment("" if first else "\n")
+        yield Segment(f"{count:,} blank lines", mark=True)
+    elif count > 0:
+        yield Segment("\n" * (count - 1 if first else count))
+
+
+def _line(line: str) -> Iterator[Segment]:
+    at = 0
+    for found in _MARKED.finditer(line):
+        yield Segment(line[at : found.start()])
+        yield Segment(_mark(found.group()), mark=True)
+        at = found.end()
+    yield Segment(line[at:])
+
+
+def _mark(hidden: str) -> str:
+    if len(hidden) == 1:
+        return f"U+{ord(hidden):04X}"
+    return ("ESC" + _MARKED.sub("", hidden[1:])).rstrip("\\")[:MARK_LENGTH]
+
+
+def _merged(segments: Iterator[Segment]) -> Iterator[Segment]:
+    plain = ""
+    for segment in segments:
+        if not segment.mark:
+            plain += segment.text
+            continue
+        if plain:
+            yield Segment(plain)
+        plain = ""
+        yield segment
+    if plain:
+        yield Segment(plain)
