@@ -1,20 +1,36 @@
 """The web process: pages and API over HTTP, and the sockets that say what changed."""
 
 import os
+from typing import Any
 
-from channels.auth import AuthMiddlewareStack
-from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hermes_workflow.settings")
 pages = get_asgi_application()
 
-websocket_urlpatterns: list = []
+# Django must be set up before anything that imports a model.
+from channels.auth import AuthMiddlewareStack  # noqa: E402
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from django.db import connections  # noqa: E402
+
+from hermes_workflow.origins import SameOrigin  # noqa: E402
+
+websocket_urlpatterns: list[Any] = []
+
+
+async def pages_then_close(scope: Any, receive: Any, send: Any) -> None:
+    """Each request has its own thread, so a connection kept open after it would be lost, not reused."""
+    async with ThreadSensitiveContext():
+        try:
+            await pages(scope, receive, send)
+        finally:
+            await sync_to_async(connections.close_all)()
+
 
 application = ProtocolTypeRouter(
     {
-        "http": pages,
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "http": pages_then_close,
+        "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
