@@ -1,6 +1,7 @@
 """Keeps a few programs running: one process group each, restarted with backoff, stopped together, none left behind."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -20,8 +21,8 @@ LONGEST_LINE = 65536
 SUPERVISOR = "HERMES_SUPERVISOR"
 
 
-class PortInUse(Exception):
-    """Another program listens on the port."""
+class CannotListen(Exception):
+    """The web server could not listen there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,17 @@ class Program:
 
 
 def require_free_port(host: str, port: int) -> None:
-    """Raise PortInUse, or OSError for an address this machine does not have."""
-    family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    with socket.socket(family, kind, proto) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
+    """Raise CannotListen when another program listens there, or the address is not this machine's."""
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, proto) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
             probe.listen()
-        except OSError as error:
-            if error.errno == 98:  # EADDRINUSE
-                raise PortInUse(f"port {port} on {host} is in use; choose another with PORT=…") from error
-            raise
+    except (OSError, OverflowError) as error:
+        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        why = "it is in use; choose another with PORT=…" if taken else str(error)
+        raise CannotListen(f"cannot listen on port {port} of {host}: {why}") from error
 
 
 def ask_for_new_workers() -> bool:

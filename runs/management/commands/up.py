@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from hermes_workflow.supervisor import PortInUse, Program, Supervisor, require_free_port, say
+from hermes_workflow.supervisor import CannotListen, Program, Supervisor, require_free_port, say
 
 LARGEST_FRAME = 65536  # bytes a socket may send us at once
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
         host, port = settings.HOST, settings.PORT
         try:
             require_free_port(host, port)
-        except (PortInUse, OSError, OverflowError) as error:
+        except CannotListen as error:
             raise CommandError(str(error)) from error
         asyncio.run(serve(host, port))
 
