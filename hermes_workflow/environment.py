@@ -26,7 +26,13 @@ class Setting:
 LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"]
 
 SETTINGS = (
-    Setting("DATABASE_URL", str, "", "Where runs are kept: `sqlite:///path` or `postgres://user:password@host:port/name`", "SQLite in `HERMES_HOME`"),
+    Setting(
+        "DATABASE_URL",
+        str,
+        "",
+        "Where runs are kept: `sqlite:///path` or `postgres://user:password@host:port/name`",
+        "SQLite in `HERMES_HOME`",
+    ),
     Setting("REDIS_URL", str, "", "Redis for the task queue and for live pages; without it the database does both"),
     Setting("HOST", str, "127.0.0.1", "The address the web server listens on"),
     Setting("PORT", int, 8000, "The port the web server listens on"),
@@ -34,14 +40,25 @@ SETTINGS = (
     Setting("HERMES_SECRET_KEY", str, "", "Signs sessions and tasks", "made once, kept in `HERMES_HOME/secret-key`"),
     Setting("HERMES_DEBUG", bool, False, "Show tracebacks in the browser; for development only"),
     Setting("HERMES_ALLOWED_HOSTS", list, LOCAL_HOSTS, "Host names the site answers to, separated by commas"),
-    Setting("HERMES_TRUSTED_ORIGINS", list, [], "Origins (`https://flows.example.com`) whose forms and sockets are accepted besides the own host"),
+    Setting(
+        "HERMES_TRUSTED_ORIGINS",
+        list,
+        [],
+        "Origins (`https://flows.example.com`) whose forms and sockets are accepted besides the own host",
+    ),
     Setting("HERMES_HTTPS", bool, False, "The site is served over HTTPS: secure cookies, redirect, HSTS"),
     Setting("HERMES_TRUSTED_PROXIES", int, 0, "How many reverse proxies stand in front and set `X-Forwarded-For` and `X-Forwarded-Proto`"),
     Setting("HERMES_PROCESS", str, "cli", "What this process is: `web`, `worker` or `cli`; the supervisor sets it"),
     Setting("HERMES_WORKERS", int, 2, "Worker processes that perform steps"),
-    Setting("HERMES_SYNCHRONOUS", str, "NORMAL", "SQLite durability: `NORMAL` may lose the last commits on power loss, `FULL` does not and is slower"),
+    Setting(
+        "HERMES_SYNCHRONOUS",
+        str,
+        "NORMAL",
+        "SQLite durability: `NORMAL` may lose the last commits on power loss, `FULL` does not and is slower",
+    ),
     Setting("HERMES_DEFAULT_PROFILE", str, "default", "The profile of a step that names none"),
     Setting("HERMES_SEPARATE_DUTIES", bool, False, "Who started a run or last edited its design may not approve its gates"),
+    Setting("HERMES_LEASE_SECONDS", float, 30.0, "Seconds until the step of a silent worker is taken over by another"),
     Setting("HERMES_TOKEN_DAYS", int, 90, "Days until a new API token expires"),
     Setting("HERMES_LOG_LEVEL", str, "INFO", "The least severe record that is logged"),
     Setting("HERMES_TEST_DB_SUFFIX", str, "", "Added to the name of the test database, so that test runs do not meet"),

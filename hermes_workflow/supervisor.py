@@ -144,7 +144,7 @@ class Supervisor:
 
     async def show(self, name: str, process: asyncio.subprocess.Process) -> None:
         """Pass on what the program prints, line by line, under its name."""
-        assert process.stdout is not None  # noqa: S101
+        assert process.stdout is not None
         rest = b""
         while chunk := await process.stdout.read(LONGEST_LINE):
             *lines, rest = (rest + chunk).split(b"\n")

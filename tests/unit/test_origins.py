@@ -14,7 +14,17 @@ def test_the_own_page_may_open_a_socket():
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://localhost:9999", "http://evil.example", "null", "", "http://localhost:8000.evil.example", "file://localhost:8000", "http://[", "*"]
+    "origin",
+    [
+        "http://localhost:9999",
+        "http://evil.example",
+        "null",
+        "",
+        "http://localhost:8000.evil.example",
+        "file://localhost:8000",
+        "http://[",
+        "*",
+    ],
 )
 def test_a_page_from_elsewhere_may_not(origin):
     assert not is_own(handshake(origin))

@@ -40,7 +40,17 @@ def programs(host: str, port: int) -> list[Program]:
 
 def uvicorn_options(host: str, port: int) -> list[str]:
     """Forwarded headers are left to our own middleware, which counts proxies instead of trusting the loopback address."""
-    options = ["hermes_workflow.asgi:application", "--app-dir", str(settings.BASE_DIR), "--host", host, "--port", str(port), "--lifespan", "off"]
+    options = [
+        "hermes_workflow.asgi:application",
+        "--app-dir",
+        str(settings.BASE_DIR),
+        "--host",
+        host,
+        "--port",
+        str(port),
+        "--lifespan",
+        "off",
+    ]
     options += ["--no-proxy-headers", "--no-server-header", "--no-access-log", "--log-level", "warning"]
     return [*options, "--ws-max-size", str(LARGEST_FRAME), "--timeout-graceful-shutdown", "3"]
 

@@ -1,0 +1,58 @@
+"""What a new installation starts with: roles, profiles and the first admin. Doing it again changes nothing an admin changed."""
+
+import secrets
+from pathlib import Path
+
+from django.contrib.auth.models import Group, User
+from django.db import transaction
+
+from hermes_workflow.models import Profile
+from hermes_workflow.performers import BOOT, demo_argv
+from hermes_workflow.rights import ADMIN, ROLES
+from hermes_workflow.secret_key import write_once
+
+FIRST_ADMIN = "admin"
+TITLES = {"none": "Nobody: steps wait for the chat agent", "demo": "Demo performer", "default": "Default"}
+
+
+def create_roles() -> None:
+    """One group per role."""
+    for role in ROLES:
+        Group.objects.get_or_create(name=role)
+
+
+def create_profiles() -> None:
+    """`none` parks, `demo` performs, `default` performs as `demo` until an admin configures it; all open to every user."""
+    shipped: dict[str, object] = {"argv": demo_argv()}
+    for name, title in TITLES.items():
+        performer = Profile.Performer.NONE if name == "none" else Profile.Performer.SUBPROCESS
+        settings = {} if name == "none" else shipped
+        Profile.objects.get_or_create(name=name, defaults={"title": title, "performer": performer, "settings": settings, "is_open": True})
+    follow_the_checkout(shipped)
+
+
+def follow_the_checkout(shipped: dict[str, object]) -> None:
+    """A moved checkout has another path to the demo performer; profiles that still run it go on doing so."""
+    for profile in Profile.objects.filter(name__in=("demo", "default"), performer=Profile.Performer.SUBPROCESS):
+        if is_shipped(profile.settings) and profile.settings.get("argv") != shipped["argv"]:
+            profile.settings = {**profile.settings, **shipped}
+            profile.save(update_fields=["settings"])
+
+
+def is_shipped(settings: dict[str, object]) -> bool:
+    """Whether these settings run our demo performer, wherever it was."""
+    argv = settings.get("argv")
+    return isinstance(argv, list) and BOOT in argv
+
+
+@transaction.atomic
+def create_first_admin(password_file: Path) -> str | None:
+    """The new admin's random password, also written alone to `password_file`; None when there is a superuser already."""
+    if User.objects.filter(is_superuser=True).exists():
+        return None
+    password = secrets.token_urlsafe(15)
+    user = User.objects.create_superuser(FIRST_ADMIN, password=password)
+    user.groups.add(Group.objects.get(name=ADMIN))
+    password_file.unlink(missing_ok=True)
+    write_once(password_file, password)
+    return password
