@@ -50,6 +50,7 @@ SETTINGS = (
     Setting("HERMES_TRUSTED_PROXIES", int, 0, "How many reverse proxies stand in front and set `X-Forwarded-For` and `X-Forwarded-Proto`"),
     Setting("HERMES_PROCESS", str, "cli", "What this process is: `web`, `worker` or `cli`; the supervisor sets it"),
     Setting("HERMES_WORKERS", int, 2, "Worker processes that perform steps"),
+    Setting("HERMES_LEASE_SECONDS", float, 30.0, "How long a silent worker keeps its step before another takes it over"),
     Setting(
         "HERMES_SYNCHRONOUS",
         str,

@@ -1,0 +1,45 @@
+"""`manage.py pulse`: looks each second at what is due."""
+
+import logging
+import signal
+from threading import Event
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import close_old_connections
+
+from runs import pulse
+
+logger = logging.getLogger(__name__)
+
+PERIOD = 1.0  # seconds
+
+
+class Command(BaseCommand):
+    """A beat that fails is logged, and the next one tries again."""
+
+    help = "Honour deadlines and repair lost rings, once a second until stopped."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """`--once` for cron and for a look by hand."""
+        parser.add_argument("--once", action="store_true", help="beat once, and fail if the beat fails")
+
+    def handle(self, *args: Any, once: bool, **options: Any) -> None:
+        """Until SIGTERM or Ctrl-C."""
+        if once:
+            pulse.beat()
+            return
+        stopping = Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopping.set())
+        while not stopping.wait(PERIOD):
+            beat()
+
+
+def beat() -> None:
+    """One beat that never ends the loop; a broken database connection is replaced before the next."""
+    try:
+        pulse.beat()
+    except Exception:
+        logger.exception("a beat of the pulse failed; the next one tries again")
+        close_old_connections()
