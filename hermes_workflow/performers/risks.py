@@ -29,7 +29,7 @@ WORDING = {
         r"|garantier\w{1,6}|ausnahmslos|risikofrei|fehlerfrei"
     ),
     "availability": (
-        r"zero[- ]?_?downtime|no_downtime|no_outages?|without_(?:any_)?(?:interruptions?|downtime)|uninterrupted|99\.9{2,5}_?%"
+        r"zero(?:-|_)downtime|no_downtime|no_outages?|without_(?:any_)?(?:interruptions?|downtime)|uninterrupted|99\.9{2,5}_?%"
         r"|24/7|around_the_clock|always_available|ausfallsicher|unterbrechungsfrei"
     ),
     "liability": (
