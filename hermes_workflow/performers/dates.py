@@ -23,13 +23,18 @@ NUMBER_OF = {name.lower(): number for number, names in enumerate(MONTHS, 1) for 
 DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 # "may" is a verb and "mar" one too: a month starts with a capital. Repeats are bounded, so a megabyte is read in linear time.
-MONTH = "(?:" + "|".join(sorted({form for names in MONTHS for name in names for form in (name, name.upper())}, key=len, reverse=True)) + r")\b\.?"
+MONTH = (
+    "(?:"
+    + "|".join(sorted({form for names in MONTHS for name in names for form in (name, name.upper())}, key=len, reverse=True))
+    + r")\b\.?"
+)
 GAP = r"[ \t\u00a0]{0,3}\n?[ \t\u00a0]{0,3}"
 DAY = r"[0-3]?[0-9]"
 YEAR = r"(?:1[5-9]|2[0-9])[0-9]{2}"
+TIME = r"[T ][0-2][0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?:Z|[+-][0-2][0-9]:?[0-5][0-9])?"
 DATE = re.compile(
     rf"(?<![\w/.,-])(?:"
-    rf"(?P<iso>{YEAR}[-/][01][0-9][-/][0-3][0-9])(?:[T ][0-2][0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{{1,9}})?)?(?:Z|[+-][0-2][0-9]:?[0-5][0-9])?)?"
+    rf"(?P<iso>{YEAR}[-/][01][0-9][-/][0-3][0-9])(?:{TIME})?"
     rf"|(?P<dotted>{DAY}\.[ ]?[01]?[0-9]\.[ ]?(?:{YEAR}|[0-9]{{2}}))"
     rf"|(?P<slashed>{DAY}(?P<sep>[/-])[0-3]?[0-9](?P=sep)(?:{YEAR}|[0-9]{{2}}))"
     rf"|(?P<d1>{DAY})(?:st|nd|rd|th|\.)?{GAP}(?:of{GAP})?(?P<m1>{MONTH})(?:,?{GAP}(?P<y1>{YEAR}))?"

@@ -67,9 +67,17 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """What is printed for a request: the structured answer, or why there is none."""
     text = text_of(request)
     if not text:
-        return {"error": {"kind": "empty_result", "msg": "there is no text to work on: give the run a text or put a step that answers one before this"}}
+        return {
+            "error": {
+                "kind": "empty_result",
+                "msg": "there is no text to work on: give the run a text or put a step that answers one before this",
+            }
+        }
     asked = "".join(islice((char for char in str(request.get("prompt") or "") if char.isprintable()), NOTE_CHARS))
-    return {"structured": analyse(text), "provenance": {"runner": "demo", "model": "demo", "notes": f"asked: {asked}" if asked else "not asked anything"}}
+    return {
+        "structured": analyse(text),
+        "provenance": {"runner": "demo", "model": "demo", "notes": f"asked: {asked}" if asked else "not asked anything"},
+    }
 
 
 def main() -> int:

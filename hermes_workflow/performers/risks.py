@@ -44,8 +44,8 @@ WORDING = {
     ),
     "exclusivity": r"exclusiv(?:e|ely|ity)|sole_(?:supplier|provider|vendor)|non[- ]compete|ausschließlich(?:e[nrs]?)?|wettbewerbsverbot",
     "lock_in": (
-        r"irrevocabl[ey]|perpetual(?:ly)?|in_perpetuity|non[- ](?:cancell?able|refundable)|no_refunds?|minimum_term|may_not_(?:be_)?terminat\w{1,4}"
-        r"|cannot_(?:be_)?(?:cancel|terminat)\w{0,5}|unwiderruflich\w{0,2}|unkündbar\w{0,2}"
+        r"irrevocabl[ey]|perpetual(?:ly)?|in_perpetuity|non[- ](?:cancell?able|refundable)|no_refunds?|minimum_term"
+        r"|(?:cannot|may_not)_(?:be_)?(?:cancel|terminat)\w{0,5}|unwiderruflich\w{0,2}|unkündbar\w{0,2}"
     ),
     "discretion": (
         r"sole_discretion|without_(?:prior_|further_)?notice|at_any_time_and_for_any_reason|for_any_reason|reserves?_the_right|unilateral(?:ly)?"
@@ -57,8 +57,8 @@ WORDING = {
         r"|all_data|alle[nr]?_kund\w{2,5}|weltweit"
     ),
     "security": (
-        r"unhackable|(?:fully|completely|totally|absolutely|100_?%)_(?:secure|safe|private|compliant|anonymous)|military[- ]grade|unbreakable"
-        r"|cannot_be_hacked|no_data_(?:loss|breach\w{0,2})"
+        r"unhackable|(?:fully|completely|totally|absolutely|100_?%)_(?:secure|safe|private|compliant|anonymous)|unbreakable"
+        r"|military[- ]grade|cannot_be_hacked|no_data_(?:loss|breach\w{0,2})"
     ),
     "irreversible": (
         r"irreversibl[ey]|cannot_be_(?:undone|reversed|restored)|permanent(?:ly)?_(?:delet|remov|eras)\w{1,5}|drop_(?:table|database)|rm_-rf"

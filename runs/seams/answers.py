@@ -72,7 +72,7 @@ def check_schema(value: Any, schema: Mapping[str, Any] | None) -> None:
         return
     try:
         validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-        validator.check_schema(schema)
+        validator.check_schema(dict(schema))
         error = jsonschema.exceptions.best_match(validator(schema, registry=referencing.Registry()).iter_errors(value))
     except (jsonschema.exceptions.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as broken:
         msg = f"the step's schema cannot be used: {getattr(broken, 'message', '') or broken}"

@@ -5,7 +5,8 @@ children that call setsid, and a parent-death signal fires when the starting *th
 adopts every orphan of its tree (child subreaper), and ends the tree it finds in /proc once the performer ends, the worker asks, or the
 worker's end of the control socket closes, which a killed worker cannot prevent.
 
-It answers on the control socket, one line each: `start ERRNO` (nothing ran), `exit CODE` (negative: a signal), `gone COUNT` (leftovers ended).
+It answers on the control socket, one line each: `start ERRNO` (nothing ran), `exit CODE` (negative: a signal), `gone COUNT` (how many
+were asked to end).
 """
 
 import ctypes
@@ -25,7 +26,7 @@ libc = ctypes.CDLL(None)
 
 def say(control: int, word: str, value: int) -> None:
     """Tell the worker, if there still is one."""
-    try:
+    try:  # noqa: SIM105 - contextlib is a slow import
         os.write(control, f"{word} {value}\n".encode())
     except OSError:
         pass
@@ -119,7 +120,7 @@ def descendants() -> list[int]:
 def send(pids: list[int], number: int) -> None:
     """Signal each of `pids`; one that has ended meanwhile is no error."""
     for pid in pids:
-        try:
+        try:  # noqa: SIM105
             os.kill(pid, number)
         except OSError:
             pass
@@ -155,7 +156,8 @@ def main(control: int, grace: float, home: str, argv: list[str]) -> None:
     pid, error = start(argv)
     let_go_of_streams()
     if error:
-        return say(control, "start", error)
+        say(control, "start", error)
+        return
     codes: dict[int, int] = {}
     word = watch(control, pid, codes)
     if pid in codes:

@@ -2,6 +2,7 @@
 
 import os
 import selectors
+import signal
 import socket
 import subprocess
 import sys
@@ -194,6 +195,15 @@ def spawn(argv: Sequence[str], *, home: str, env: Mapping[str, str], grace: floa
     return keeper, ours
 
 
+def end_strays(home: str) -> None:
+    """Kill what still runs with `home` as its home: all that can be known of a tree whose keeper was killed first."""
+    mark = f"HOME={home}".encode()
+    for place in Path("/proc").iterdir():
+        with suppress(OSError):
+            if place.name.isdigit() and mark in (place / "environ").read_bytes().split(b"\0"):
+                os.kill(int(place.name), signal.SIGKILL)
+
+
 def run(argv: Sequence[str], request: bytes, *, home: str, env: Mapping[str, str], limits: Limits, cancelled: Callable[[], bool]) -> Ended:
     """Run `argv` in `home` with `request` on its stdin. Raises OSError or ValueError when not even the keeper starts."""
     began = time.monotonic()
@@ -204,6 +214,8 @@ def run(argv: Sequence[str], request: bytes, *, home: str, env: Mapping[str, str
         converse(talk, cancelled)
     finally:
         talk.close()
+        if talk.stopped == "lost" or keeper.returncode:
+            end_strays(home)
     return Ended(
         stopped=talk.stopped,
         code=talk.told.get("exit"),

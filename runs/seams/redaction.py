@@ -20,7 +20,8 @@ PATTERNS = (
     (re.compile(r"(?<=://)[^/\s:@]{0,64}:[^/\s@]{1,256}@"), f"{HIDDEN}@"),
     (
         re.compile(
-            rf"(?<![\w-])((?:--?)?[\w-]{{0,64}}?{SECRET_WORDS}[\w-]{{0,32}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}})(\"[^\"\n]*|'[^'\n]*|[^\s\"',;&]+)",
+            rf"(?<![\w-])([\w-]{{0,64}}?{SECRET_WORDS}[\w-]{{0,32}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}})"
+            r"(\"[^\"\n]*|'[^'\n]*|[^\s\"',;&]+)",
             re.IGNORECASE,
         ),
         rf"\1{HIDDEN}",
@@ -41,7 +42,9 @@ def secret_values(environ: Mapping[str, str]) -> list[str]:
 
 def redact(text: str, hidden: Iterable[str] = ()) -> str:
     """`text` without the values in `hidden`, also as JSON writes them, and without anything that looks like a secret."""
-    spellings = {form for value in hidden if value for form in (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])}
+    spellings = {
+        form for value in hidden if value for form in (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+    }
     for value in sorted(spellings, key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     for pattern, instead in PATTERNS:
@@ -62,5 +65,8 @@ def command(argv: Sequence[str], *, hidden: Iterable[str] = ()) -> list[str]:
     """The command line: the program's bare name, and no value of a flag whose name sounds secret."""
     hidden = list(hidden)
     after = ["", *argv]
-    shown = [HIDDEN if flag.startswith("-") and "=" not in flag and is_secret_name(flag) else redact(word, hidden) for flag, word in zip(after, argv, strict=False)]
+    shown = [
+        HIDDEN if flag.startswith("-") and "=" not in flag and is_secret_name(flag) else redact(word, hidden)
+        for flag, word in zip(after, argv, strict=False)
+    ]
     return [PurePath(argv[0]).name, *shown[1:]] if argv else []

@@ -24,7 +24,24 @@ Acme Ltd. and Dr. Smith's company agree on 15. December 2026 that the service st
 Liability is uncapped. The weather was nice. It rained, too.
 """
 PIECES = st.sampled_from(
-    ["EUR 29", "3,5 Mio. €", "Dec 15, 2026", "2026-12-15", "zero\ndowntime", "guarantee", "İ", "𝔘", "e\u0301", "\u200b", "Dr. ", ". ", "\n\n- ", "\r\n", "。", "€"]
+    [
+        "EUR 29",
+        "3,5 Mio. €",
+        "Dec 15, 2026",
+        "2026-12-15",
+        "zero\ndowntime",
+        "guarantee",
+        "İ",
+        "𝔘",
+        "e\u0301",
+        "\u200b",
+        "Dr. ",
+        ". ",
+        "\n\n- ",
+        "\r\n",
+        "。",
+        "€",
+    ]
 )
 TEXTS = st.lists(st.text(max_size=20) | PIECES, max_size=30).map("".join)
 
