@@ -62,7 +62,7 @@ MIDDLEWARE = [
     "hermes_workflow.middleware.forwarded_address",
     "django.middleware.security.SecurityMiddleware",
     "hermes_workflow.middleware.ContentSecurityPolicy",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "hermes_workflow.middleware.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -217,7 +217,9 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "static-built"
+STATIC_ROOT.mkdir(exist_ok=True)
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 WHITENOISE_MANIFEST_STRICT = False
 COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() or "collectstatic" in sys.argv
 HASHED_NAMES = COLLECTED and not (TESTING or DEBUG)

@@ -1,0 +1,104 @@
+"""The gate rows that the journal projects: one per round, with the audiences that are asked."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+
+from hermes_workflow.core.events import Event
+from hermes_workflow.core.plan import Plan
+from runs.models import Gate, GateAudience
+
+
+def open_gate(run_id: str, profile_id: int, plan: Plan, event: Event) -> None:
+    """Insert the gate of `gate.opened`; its body is what is shown."""
+    data, shown = event.data, event.body
+    step = plan.step[event.key]
+    rules = {name: step.spec[name] for name in ("assignees", "escalate_to", "stop_on", "relay") if name in step.spec}
+    minutes = data.get("minutes")
+    gate = Gate.objects.create(
+        run_id=run_id,
+        profile_id=profile_id,
+        key=event.key,
+        round=data["round"],
+        kind=data["kind"],
+        question=shown["question"],
+        options=shown["options"],
+        context=shown["context"],
+        rules=rules,
+        digest=data["digest"],
+        quorum=data.get("quorum", 1),
+        waiting_since=event.at,
+        due_at=_due(event, minutes),
+        on_timeout=data.get("on_timeout", "") if minutes else "",
+    )
+    _ask(gate, audiences(rules.get("assignees") or [], profile_id))
+
+
+def _due(event: Event, minutes: int | None) -> datetime | None:
+    return event.at + timedelta(minutes=minutes) if event.at and minutes else None
+
+
+def audiences(names: list[str], profile_id: int) -> list[str]:
+    """`user:ann` and `group:legal` as `user:5` and `group:3`; nobody named means any reviewer of the profile."""
+    if not names:
+        return [f"profile:{profile_id}"]
+    found: list[str] = []
+    for name in names:
+        kind, _, who = name.partition(":")
+        model, field = (get_user_model(), "username") if kind == "user" else (Group, "name")
+        row = model._default_manager.filter(**{field: who}).values_list("pk", flat=True).first()
+        if row is not None:
+            found.append(f"{kind}:{row}")
+    return list(dict.fromkeys(found))
+
+
+def _ask(gate: Gate, names: list[str]) -> None:
+    rows = [GateAudience(gate=gate, audience=name, waiting_since=gate.waiting_since) for name in names]
+    GateAudience.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def add_vote(run_id: str, event: Event) -> None:
+    """Keep who said what, for `k of n`."""
+    gate = _gate(run_id, event)
+    gate.votes = [*gate.votes, vote_row(event)]
+    gate.save(update_fields=["votes"])
+
+
+def vote_row(event: Event) -> dict[str, Any]:
+    """`{by, name, answer, comment, channel, at}` of a vote."""
+    assert event.at is not None
+    kept = {name: event.data.get(name, "") for name in ("by", "name", "answer", "comment", "channel")}
+    return {**kept, "at": event.at.isoformat()}
+
+
+def end(run_id: str, event: Event, status: str) -> None:
+    """The round is over: answered, expired or closed."""
+    gate = _gate(run_id, event)
+    gate.status, gate.ended_at, gate.answer = status, event.at, str(event.data.get("answer", ""))
+    gate.save(update_fields=["status", "ended_at", "answer"])
+    gate.audiences.update(open=False)
+
+
+def close_all(*, run_id: str, keys: list[str] | None, at: datetime | None) -> None:
+    """Close the open rounds of a cancelled run, or of the keys that are entered again."""
+    gates = Gate.objects.filter(run_id=run_id, status="open")
+    if keys is not None:
+        gates = gates.filter(key__in=keys)
+    GateAudience.objects.filter(gate__in=list(gates)).update(open=False)
+    gates.update(status="closed", ended_at=at)
+
+
+def escalate(run_id: str, plan: Plan, event: Event) -> None:
+    """Ask `escalate_to` as well; the gate keeps waiting."""
+    gate = _gate(run_id, event)
+    gate.escalated_at = event.at
+    gate.save(update_fields=["escalated_at"])
+    target = plan.step[event.key].spec.get("escalate_to") or ""
+    if target:
+        _ask(gate, audiences([target], gate.profile_id))
+
+
+def _gate(run_id: str, event: Event) -> Gate:
+    return Gate.objects.get(run_id=run_id, key=event.key, round=event.data["round"])

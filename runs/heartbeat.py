@@ -1,0 +1,65 @@
+"""The heartbeat: one thread per process renews every lease held here, and tells a performer when its lease is gone."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Lock, Thread
+
+from django.conf import settings
+from django.db import connection
+
+from runs import outbox
+from runs.journal import Lease
+
+logger = logging.getLogger(__name__)
+
+QUICKEST = 0.2  # seconds between two beats at least
+SLOWEST = 2.0  # seconds: a cancelled step learns of it within this time
+
+_held: dict[int, tuple[Lease, Event]] = {}
+_guard = Lock()
+_thread: Thread | None = None
+
+
+@contextmanager
+def holding(lease: Lease) -> Iterator[Callable[[], bool]]:
+    """Keep a lease alive inside the block. Yields a cheap question: has it been taken away?"""
+    gone = Event()
+    with _guard:
+        _held[lease.id] = (lease, gone)
+        _ensure_beating()
+    try:
+        yield gone.is_set
+    finally:
+        with _guard:
+            _held.pop(lease.id, None)
+
+
+def _ensure_beating() -> None:
+    global _thread
+    if _thread is None or not _thread.is_alive():
+        _thread = Thread(target=_beat, name="heartbeat", daemon=True)
+        _thread.start()
+
+
+def _beat() -> None:
+    pause = Event()
+    interval = max(QUICKEST, min(settings.HERMES_LEASE_SECONDS / 3, SLOWEST))
+    idle = 0
+    while idle < 2:
+        pause.wait(interval)
+        with _guard:
+            held = list(_held.values())
+            idle = 0 if held else idle + 1
+        for lease, gone in held:
+            _renew(lease, gone)
+    connection.close()
+
+
+def _renew(lease: Lease, gone: Event) -> None:
+    try:
+        if not outbox.renew(lease):
+            gone.set()
+    except Exception:
+        logger.warning("the lease of %s:%s was not renewed", lease.run_id, lease.key, exc_info=True)
+        connection.close()

@@ -1,0 +1,207 @@
+"""The only writer of a run: events and what is projected from them, in one commit and four statements for a plain step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.models import F
+
+from hermes_workflow.core import events as e
+from hermes_workflow.core.deadlines import due_at
+from hermes_workflow.core.events import Event
+from hermes_workflow.core.history import History
+from hermes_workflow.core.status import cursor_of, status_of
+from hermes_workflow.fields import dumps
+from runs import append_only, gatebook
+from runs.models import Attempt, Delivery, Run
+
+
+class SeqLost(Exception):
+    """Another turn wrote to the run in between: read its events and go again."""
+
+
+class FenceLost(Exception):
+    """The attempt is no longer ours: its outcome changes nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """An attempt that this process holds. `fence` rises with each claim; a write under an older one does nothing."""
+
+    id: int
+    run_id: str
+    key: str
+    number: int
+    kind: str
+    fence: int
+    claims: int = 1
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """The outcome of a held attempt: its new status."""
+
+    lease: Lease
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who takes the attempts that a turn opens, and until when."""
+
+    worker: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """All that one turn changes. `seen` is the seq that it decided on."""
+
+    run_id: str
+    profile_id: int
+    seen: int
+    history: History
+    events: Sequence[Event]
+    now: datetime
+    settlement: Settlement | None = None
+    holder: Holder | None = None
+    version_id: int | None = None
+    plan_digest: str = ""
+    due_now: bool = False
+
+
+def write(entry: Entry) -> list[Lease]:
+    """Record the turn. Returns the attempts it opened and already holds. Raises SeqLost or FenceLost, and then nothing is written."""
+    with connection.cursor() as cursor:
+        _advance_run(cursor, entry)
+        if entry.settlement:
+            _settle(cursor, entry.settlement, entry.now)
+        _fence_open(entry)
+        _insert_events(cursor, entry)
+        leases = _open_attempts(cursor, entry)
+    for event in entry.events:
+        if project := _PROJECTIONS.get(event.type):
+            project(entry, event)
+    return leases
+
+
+def _moment(value: datetime | None) -> Any:
+    return None if value is None else connection.ops.adapt_datetimefield_value(value)
+
+
+def _advance_run(cursor: CursorWrapper, entry: Entry) -> None:
+    history = entry.history
+    values: dict[str, Any] = {
+        "seq": history.seq,
+        "status": status_of(history),
+        "cursor": cursor_of(history),
+        "due_at": _moment(entry.now if entry.due_now else due_at(history)),
+        "error": dumps(history.error) if history.error else None,
+        "updated_at": _moment(entry.now),
+        "ended_at": _moment(history.ended_at),
+    }
+    if entry.version_id:
+        values |= {"version_id": entry.version_id, "plan_id": entry.plan_digest}
+    assignments = ", ".join(f"{name} = %s" for name in values)
+    cursor.execute(
+        f"UPDATE runs_run SET {assignments} WHERE id = %s AND seq = %s",  # noqa: S608 - column names are ours
+        [*values.values(), entry.run_id, entry.seen],
+    )
+    if cursor.rowcount != 1:
+        raise SeqLost(entry.run_id)
+
+
+def _settle(cursor: CursorWrapper, settlement: Settlement, now: datetime) -> None:
+    cursor.execute(
+        "UPDATE runs_attempt SET status = %s, ended_at = %s, lease_until = NULL WHERE id = %s AND fence = %s AND status = 'leased'",
+        [settlement.status, _moment(now), settlement.lease.id, settlement.lease.fence],
+    )
+    if cursor.rowcount != 1:
+        raise FenceLost(settlement.lease)
+
+
+def _insert_events(cursor: CursorWrapper, entry: Entry) -> None:
+    if not entry.events:
+        return
+    rows: list[Any] = []
+    for event in entry.events:
+        body = None if event.body is None and not has_body(event) else dumps(event.body)
+        rows += [entry.run_id, event.seq, event.v, event.type, event.key, _moment(event.at), dumps(event.data), body]
+    marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(entry.events))
+    cursor.execute(f"INSERT INTO runs_event (run_id, seq, v, type, key, at, data, body) VALUES {marks}", rows)  # noqa: S608
+
+
+def has_body(event: Event) -> bool:
+    """Whether a None body means JSON null (a step's output) rather than no body."""
+    return event.type == e.STEP_COMPLETED and "collect" not in event.data
+
+
+def _open_attempts(cursor: CursorWrapper, entry: Entry) -> list[Lease]:
+    opened = [event for event in entry.events if event.type == e.STEP_SCHEDULED and event.key in entry.history.open_attempts]
+    if not opened:
+        return []
+    holder, rows = entry.holder, []
+    held = [holder is not None and not event.data.get("delay") for event in opened]
+    for event, now_ours in zip(opened, held, strict=True):
+        ready_at = entry.now + timedelta(seconds=event.data.get("delay", 0))
+        lease = (
+            ["leased", 1, 1, holder.worker, _moment(holder.until)] if holder and now_ours else ["ready", 0, 0, "", None]
+        )
+        rows += [entry.run_id, event.key, event.data["number"], event.data["kind"], "{}", "", _moment(ready_at), *lease]
+    marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(opened))
+    cursor.execute(
+        "INSERT INTO runs_attempt (run_id, key, number, kind, payload, ref, ready_at, status, fence, claims, worker, lease_until)"  # noqa: S608
+        f" VALUES {marks} RETURNING id, key",
+        rows,
+    )
+    ids = {key: row_id for row_id, key in cursor.fetchall()}
+    return [
+        Lease(ids[event.key], entry.run_id, event.key, event.data["number"], event.data["kind"], fence=1)
+        for event, now_ours in zip(opened, held, strict=True)
+        if now_ours
+    ]
+
+
+def _fence_open(entry: Entry) -> None:
+    """Cancelled or re-entered work: late results of its open attempts find another fence."""
+    for event in entry.events:
+        if event.type not in (e.RUN_CANCELLED, e.RUN_REOPENED):
+            continue
+        rows = Attempt.objects.filter(run_id=entry.run_id, status__in=("ready", "leased"))
+        if event.type == e.RUN_REOPENED:
+            rows = rows.filter(key__in=event.data["keys"])
+        rows.update(status="cancelled", fence=F("fence") + 1, ended_at=entry.now, lease_until=None)
+
+
+def _keep_receipt(entry: Entry, event: Event) -> None:
+    data = event.data
+    receipt = {"target": data["target"][:255], "ok": data["ok"], "detail": data["detail"][:500], "at": event.at}
+    Delivery.objects.create(run_id=entry.run_id, key=event.key, number=data["number"], **receipt)
+
+
+def _end_gates(entry: Entry, event: Event) -> None:
+    gatebook.close_all(run_id=entry.run_id, keys=event.data.get("keys"), at=event.at)
+
+
+_PROJECTIONS: dict[str, Any] = {
+    e.RUN_CANCELLED: _end_gates,
+    e.RUN_REOPENED: _end_gates,
+    e.DELIVERY_TRIED: _keep_receipt,
+    e.GATE_OPENED: lambda entry, event: gatebook.open_gate(entry.run_id, entry.profile_id, entry.history.plan, event),
+    e.GATE_VOTED: lambda entry, event: gatebook.add_vote(entry.run_id, event),
+    e.GATE_ANSWERED: lambda entry, event: gatebook.end(entry.run_id, event, "answered"),
+    e.GATE_EXPIRED: lambda entry, event: gatebook.end(entry.run_id, event, "expired"),
+    e.GATE_CLOSED: lambda entry, event: gatebook.end(entry.run_id, event, "closed"),
+    e.GATE_ESCALATED: lambda entry, event: gatebook.escalate(entry.run_id, entry.history.plan, event),
+}
+
+
+@transaction.atomic
+def purge(run_id: str) -> None:
+    """Remove a run and all its rows. The mark lets the append-only guard see that the history leaves with its run."""
+    Run.objects.filter(id=run_id).update(status=append_only.PURGED)
+    Run.objects.get(id=run_id).delete()

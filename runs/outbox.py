@@ -1,0 +1,61 @@
+"""Claims: attempts are leased to one worker at a time, the fence committed before the work begins."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from runs.journal import Holder, Lease
+from runs.models import Attempt
+
+MAX_CLAIMS = 3
+
+
+def lease_length() -> timedelta:
+    """How long a claim holds without a heartbeat."""
+    return timedelta(seconds=settings.HERMES_LEASE_SECONDS)
+
+
+def holder(worker: str, now: datetime | None = None) -> Holder:
+    """`worker` as the holder of what is claimed now."""
+    return Holder(worker=worker, until=(now or timezone.now()) + lease_length())
+
+
+def claim(worker: str, *, run_id: str | None = None, limit: int = 1) -> list[Lease]:
+    """Lease up to `limit` due attempts, oldest first; expired leases are taken over with the same number and a new fence."""
+    now = timezone.now()
+    moment: Any = connection.ops.adapt_datetimefield_value
+    of_run, arguments = ("", []) if run_id is None else ("run_id = %s AND ", [run_id])
+    lock = " FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
+    sql = f"""
+        UPDATE runs_attempt SET status = 'leased', fence = fence + 1, claims = claims + 1, worker = %s, lease_until = %s
+        WHERE id IN (
+            SELECT id FROM runs_attempt
+            WHERE {of_run}((status = 'ready' AND ready_at <= %s) OR (status = 'leased' AND lease_until <= %s))
+            ORDER BY ready_at, id LIMIT %s{lock}
+        ) RETURNING id, run_id, key, number, kind, fence, claims, ref"""  # noqa: S608 - no value is interpolated
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql, [worker, moment(now + lease_length()), *arguments, moment(now), moment(now), limit])
+        return [Lease(*row) for row in cursor.fetchall()]
+
+
+def renew(lease: Lease) -> bool:
+    """Extend a held lease; False when it is no longer ours."""
+    held = Attempt.objects.filter(id=lease.id, fence=lease.fence, status="leased")
+    return held.update(lease_until=timezone.now() + lease_length()) == 1
+
+
+def release(lease: Lease, *, after: float, ref: str) -> bool:
+    """Hand an unfinished attempt back, to be claimed again under the same number in `after` seconds."""
+    held = Attempt.objects.filter(id=lease.id, fence=lease.fence, status="leased")
+    ready_at = timezone.now() + timedelta(seconds=after)
+    return held.update(status="ready", ref=ref, ready_at=ready_at, lease_until=None, claims=0) == 1
+
+
+def runs_with_work(now: datetime, *, limit: int) -> list[str]:
+    """Runs that have an attempt to claim: ready, or with an expired lease."""
+    due = Q(status="ready", ready_at__lte=now) | Q(status="leased", lease_until__lte=now)
+    return list(Attempt.objects.filter(due).order_by("ready_at").values_list("run_id", flat=True).distinct()[:limit])

@@ -1,0 +1,201 @@
+"""What starts, reads and moves runs: rights and refusals first, then one turn of the engine."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError
+from django.utils import timezone
+
+from hermes_workflow.core import events as e
+from hermes_workflow.core.documents import check_value, digest
+from hermes_workflow.core.errors import Conflict, KeyReused, Malformed, NotFound
+from hermes_workflow.core.events import Event
+from hermes_workflow.core.history import FAILED, FALSE, SKIPPED, History
+from hermes_workflow.core.outputs import INPUT_SEQ, has_output, seqs_for
+from hermes_workflow.core.plan import Plan
+from hermes_workflow.core.scheduler import tests_for
+from hermes_workflow.models import Design, DesignVersion
+from hermes_workflow.rights import Principal
+from runs import documents, engine, pulse, selectors, warm
+from runs.engine import Turn
+from runs.models import Run
+
+WORKFLOW_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
+RETRY_STAMP = timedelta(seconds=600)
+PERFORM = ("host", "caller")
+
+
+def start_run(
+    *,
+    principal: Principal,
+    design: Design,
+    input: Any = None,
+    origin: str,
+    perform: str = "host",
+    workflow_id: str | None = None,
+    key: str | None = None,
+) -> tuple[Run, bool]:
+    """Start a run of the design's current version. Returns it and whether it is new: the same key and body give the earlier run.
+
+    Raises Forbidden, Malformed, Conflict (the workflow id is taken), KeyReused.
+    """
+    principal.require("start")
+    given = _checked_start(design, input, perform, workflow_id)
+    fingerprint = digest({"design": design.slug, **given, "workflow_id": workflow_id})
+    if key and (known := _started_before(principal, key, fingerprint)):
+        return known, False
+    version = design.current
+    if version is None:
+        raise NotFound(f"{design.slug} has no version")
+    run = Run(
+        workflow_id=workflow_id,
+        design=design,
+        version=version,
+        profile=design.profile,
+        plan_id=version.plan_id,
+        origin=origin,
+        started_by=principal.user,
+        start_key=key,
+        start_digest=fingerprint if key else "",
+    )
+    plan = warm.plan_of(version.plan_id)
+    tests = tests_for(plan, plan.trigger, given["input"])
+    try:
+        engine.start(run, plan, Event(e.RUN_STARTED, "", {"perform": perform, "tests": tests}, body=given["input"]))
+    except IntegrityError:
+        if key and (known := _started_before(principal, key, fingerprint)):
+            return known, False
+        raise Conflict(f"a run with the workflow id {workflow_id} exists already") from None
+    return selectors.run_for(principal, run.pk), True
+
+
+def _checked_start(design: Design, input: Any, perform: Any, workflow_id: Any) -> dict[str, Any]:
+    value = {} if input is None else input
+    if not isinstance(value, dict):
+        raise Malformed("input: must be an object")
+    check_value(value)
+    if perform not in PERFORM:
+        raise Malformed(f"perform: must be {' or '.join(PERFORM)}")
+    if workflow_id is not None and not (isinstance(workflow_id, str) and WORKFLOW_ID.match(workflow_id)):
+        raise Malformed("workflow_id: must be 1 to 128 of letters, digits, dot, colon, dash and underscore")
+    return {"input": value, "perform": perform}
+
+
+def _started_before(principal: Principal, key: str, fingerprint: str) -> Run | None:
+    known = Run.objects.filter(started_by=principal.user, start_key=key).select_related(*selectors.RELATED).first()
+    if known and known.start_digest != fingerprint:
+        raise KeyReused
+    return known
+
+
+def read_run(*, principal: Principal, run_id: str) -> dict[str, Any]:
+    """The run document, deadlines honoured first. Raises NotFound."""
+    run = selectors.run_for(principal, run_id)
+    if run.due_at and run.due_at <= timezone.now():
+        engine.turn(run_id)
+    return document_of(principal=principal, run_id=run_id)
+
+
+def document_of(*, principal: Principal, run_id: str) -> dict[str, Any]:
+    """The run document as it stands. Raises NotFound."""
+    with engine.glance(run_id) as turn:
+        run = selectors.run_for(principal, run_id)
+        turn.fetch({INPUT_SEQ} | seqs_for(turn.history, turn.plan.step))
+        return documents.run_document(run, turn.history, turn.bodies, selectors.open_gates(run_id))
+
+
+def honour_deadlines() -> None:
+    """Let time pass for every run: lists show no gate whose deadline is over."""
+    pulse.turn_due(timezone.now())
+
+
+def cancel_run(*, principal: Principal, run_id: str, reason: str = "") -> None:
+    """Stop a run on purpose. Cancelling a cancelled run is harmless. Raises Forbidden, NotFound, Conflict (it has ended)."""
+    run = selectors.run_for(principal, run_id)
+    if run.started_by_id != principal.id or principal.is_bot:
+        principal.require("operate")
+    if not isinstance(reason, str) or len(reason) > 500:
+        raise Malformed("reason: must be text of at most 500 characters")
+
+    def take_in(turn: Turn) -> None:
+        if turn.history.ended == "cancelled":
+            return
+        if turn.history.ended:
+            raise Conflict(f"the run has already ended: {turn.history.ended}")
+        turn.record(Event(e.RUN_CANCELLED, "", {"by": principal.name, "reason": reason}))
+
+    engine.turn(run_id, take_in)
+
+
+def retry_run(*, principal: Principal, run_id: str, version: str = "pinned") -> None:
+    """Go on at the failed step, with what succeeded kept; `current` follows the design's newest version.
+
+    A running run is taken over only when an earlier retry is 600 s old. Raises Forbidden, NotFound, Malformed, Conflict with the reason.
+    """
+    run = selectors.run_for(principal, run_id)
+    principal.require("operate")
+    if version not in ("pinned", "current"):
+        raise Malformed("version: must be pinned or current")
+
+    def take_in(turn: Turn) -> None:
+        _refuse_retry(turn)
+        newer = _newer(run.design, turn.plan) if version == "current" else None
+        if newer is None:
+            turn.record(Event(e.RUN_REOPENED, "", {"why": "retry", "by": principal.name, "keys": _again(turn.history)}))
+            return
+        target, plan = newer
+        keys = _again_under(turn.history, plan)
+        data = {"why": "retry", "by": principal.name, "keys": keys, "version": target.number, "plan": plan.digest}
+        turn.adopt(plan, version_id=target.pk)
+        turn.record(Event(e.RUN_REOPENED, "", {**data, "tests": _tests_under(turn, plan, keys)}))
+
+    engine.turn(run_id, take_in)
+
+
+def _refuse_retry(turn: Turn) -> None:
+    history = turn.history
+    if history.ended == "failed":
+        return
+    if history.ended:
+        raise Conflict(f"the run is {history.ended}; only a failed run is retried")
+    if history.open_gates:
+        key = next(iter(history.open_gates))
+        raise Conflict(f"the run waits at {key}: answer it", hint=f"answer the gate {key} instead of retrying")
+    if history.retried_at is None:
+        raise Conflict("the run is running; it can be retried once it has failed")
+    if turn.now - history.retried_at < RETRY_STAMP:
+        raise Conflict("the run was retried less than 10 minutes ago and may still be at work")
+
+
+def _again(history: History) -> list[str]:
+    """What failed or is at work, to be done again; what is settled stays."""
+    return [step.id for step in history.plan.steps if history.outcome(step.id) == FAILED or history.is_open(step.id)]
+
+
+def _again_under(history: History, plan: Plan) -> list[str]:
+    """As `_again`, and what another plan may decide differently: conditions, skips, and steps of another kind."""
+    old = history.plan.step
+    return [
+        step.id
+        for step in plan.steps
+        if history.outcome(step.id) in (FAILED, SKIPPED, FALSE)
+        or history.is_open(step.id)
+        or (step.id in old and (step.kind == "condition" or old[step.id].kind != step.kind))
+    ]
+
+
+def _tests_under(turn: Turn, plan: Plan, keys: list[str]) -> dict[str, Any]:
+    """The new plan's conditions over the outputs that are kept."""
+    kept = [key for key in (plan.trigger, *plan.step) if key not in keys and has_output(turn.history, key)]
+    found: dict[str, Any] = {}
+    for key, value in turn.values(kept).items():
+        found |= tests_for(plan, key, value)
+    return found
+
+
+def _newer(design: Design, plan: Plan) -> tuple[DesignVersion, Plan] | None:
+    current = Design.objects.select_related("current").get(pk=design.pk).current
+    if current is None or current.plan_id == plan.digest:
+        return None
+    return current, warm.plan_of(current.plan_id)

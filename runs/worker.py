@@ -1,0 +1,116 @@
+"""The worker: claim an attempt, let the seam do it outside any transaction, settle it in a turn, go on with what follows."""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from hermes_workflow.core import events as e
+from hermes_workflow.core.events import Event
+from hermes_workflow.core.failures import hint_for
+from hermes_workflow.core.scheduler import collected, tests_for
+from runs import assignments, engine, heartbeat, outbox, transcripts
+from runs.assignments import Performance, Unperformed, Work
+from runs.engine import Turn
+from runs.journal import FenceLost, Lease
+from runs.seams import deliver
+from runs.seams.base import Again, Failed, Performed
+from runs.seams.deliver import Parcel, Sent
+
+logger = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 60.0
+
+Outcome = Performed | Failed | Again | Unperformed | Sent
+
+
+def name() -> str:
+    """This process, as leases know it."""
+    return f"{socket.gethostname()}:{os.getpid()}"[:100]
+
+
+def drain(*, run_id: str | None = None, seconds: float = DRAIN_SECONDS) -> int:
+    """Perform due attempts, those of `run_id` first, until none is due or the time for new claims is over. Returns how many."""
+    done, until = 0, time.monotonic() + seconds
+    while time.monotonic() < until:
+        if leases := outbox.claim(name(), run_id=run_id):
+            done += work_through(leases[0], until=until)
+        elif run_id is None:
+            break
+        else:
+            run_id = None
+    return done
+
+
+def work_through(lease: Lease, *, until: float) -> int:
+    """Perform a held attempt and, while there is time, the next one that its turn opened and holds. Returns how many."""
+    with engine.glance(lease.run_id) as glance:
+        work = assignments.prepare(lease, glance)
+    for done in range(1, 1_000_000):
+        turn = settle(lease, work, perform(lease, work), hold=time.monotonic() < until)
+        if turn is None or not turn.leases:
+            return done
+        lease = turn.leases[0]
+        work = assignments.prepare(lease, turn)
+        turn.put_back()
+    return done
+
+
+def perform(lease: Lease, work: Work) -> Outcome:
+    """Let the seam do the work. Whatever it raises is a failure of the attempt, not of the worker."""
+    assert engine.outside_transactions(), "a seam is never called inside a transaction"
+    if lease.claims > outbox.MAX_CLAIMS:
+        return Failed("worker_lost", f"{outbox.MAX_CLAIMS} workers took this step and none came back", hint_for("worker_lost"))
+    if isinstance(work, Failed | Unperformed):
+        return work
+    with heartbeat.holding(lease) as cancelled:
+        try:
+            return _call(work, cancelled)
+        except Exception as error:
+            logger.exception("the performer of %s:%s failed", lease.run_id, lease.key)
+            return Failed("internal", f"{type(error).__name__}: {error}"[:500], hint_for("internal"))
+
+
+def _call(work: Performance | Parcel, cancelled: Callable[[], bool]) -> Outcome:
+    if isinstance(work, Parcel):
+        return deliver.send(work)
+    return work.performer.perform(work.assignment, cancelled=cancelled)
+
+
+def settle(lease: Lease, work: Work, outcome: Outcome, *, hold: bool) -> Turn | None:
+    """Record the outcome and what follows; None when the attempt goes on later or was no longer ours."""
+    if isinstance(outcome, Again):
+        outbox.release(lease, after=outcome.after, ref=outcome.ref)
+        return None
+
+    def take_in(turn: Turn) -> None:
+        turn.settle(lease, *facts(turn, lease, outcome))
+        if isinstance(work, Performance) and isinstance(outcome, Performed | Failed):
+            transcripts.keep(lease, work, outcome, now=turn.now)
+
+    try:
+        return engine.turn(lease.run_id, take_in, holder=outbox.holder(name()) if hold else None, locked=False)
+    except FenceLost:
+        logger.info("the outcome of %s:%s:%s came too late and changes nothing", lease.run_id, lease.key, lease.number)
+        return None
+
+
+def facts(turn: Turn, lease: Lease, outcome: Performed | Failed | Unperformed | Sent) -> tuple[Any, ...]:
+    """The new status of the attempt, then the events that say what happened."""
+    key, number = lease.key, {"number": lease.number}
+    if isinstance(outcome, Sent):
+        receipts = [Event(e.DELIVERY_TRIED, key, {**number, "target": r.target, "ok": r.ok, "detail": r.detail}) for r in outcome.receipts]
+        return "done", *receipts, Event(e.STEP_COMPLETED, key, {**number, "collect": collected(turn.history, turn.plan.step[key])})
+    if isinstance(outcome, Performed):
+        data = {**number, "structured": outcome.structured, "tests": tests_for(turn.plan, key, outcome.value)}
+        if outcome.provenance:
+            data["provenance"] = dict(outcome.provenance)
+        return "done", Event(e.STEP_COMPLETED, key, data, body=outcome.value)
+    if isinstance(outcome, Unperformed):
+        return "cancelled", Event(e.STEP_UNPERFORMED, key, {**number, "msg": outcome.msg})
+    failure = {"kind": outcome.kind, "msg": outcome.msg[:2000], "hint": outcome.hint}
+    if outcome.retry_after:
+        failure["retry_after"] = outcome.retry_after
+    return "failed", Event(e.STEP_FAILED, key, {**number, **failure})
