@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from csp.constants import NONE, SELF
+from django.templatetags.static import static
 
 from hermes_workflow.environment import read_environment
 from hermes_workflow.secret_key import secret_key
@@ -231,7 +232,12 @@ STORAGES = {
         else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
 }
-UNFOLD = {"SITE_TITLE": "Hermes Workflow", "SITE_HEADER": "Hermes Workflow", "SITE_URL": "/", "SHOW_HISTORY": True}
+UNFOLD = {
+    "SITE_TITLE": "Hermes Workflow",
+    "SITE_HEADER": "Hermes Workflow",
+    "SITE_URL": "/",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("hermes/icons/mark.svg")}],
+}
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -243,6 +249,7 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"()": "hermes_workflow.logs.OneLine", "format": "%(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env("HERMES_LOG_LEVEL")},
+    "loggers": {"axes": {"level": "WARNING"}},
 }
 
 if TESTING:

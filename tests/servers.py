@@ -19,7 +19,9 @@ def asgi_server() -> Iterator[str]:
     from hermes_workflow.asgi import application
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(application, lifespan="off", log_level="warning", proxy_headers=False, timeout_graceful_shutdown=1)
+        config = uvicorn.Config(
+            application, lifespan="off", log_level="warning", proxy_headers=False, server_header=False, timeout_graceful_shutdown=1
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="web", daemon=True)
         thread.start()
