@@ -9,6 +9,9 @@ from django.db import models
 class JSONText(models.TextField):
     """Any JSON value as compact text. NULL stays None; JSON null is not stored (use NULL)."""
 
+    _pyi_private_set_type: Any
+    _pyi_private_get_type: Any
+
     def from_db_value(self, value: str | None, expression: Any, connection: Any) -> Any:
         """Parse what the database holds."""
         return None if value is None else json.loads(value)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from hermes_workflow.core.errors import Forbidden
@@ -31,7 +31,7 @@ BOT_SCOPES = ("read", "start", "perform", "relay")
 class Principal:
     """Who asks: a person, or a bot by its token. Rights are read when they are needed and live as long as one request."""
 
-    user: AbstractUser
+    user: User
     token: Token | None = None
 
     @property
