@@ -19,6 +19,7 @@ _MAX_BITS = int(MAX_DIGITS / 0.30103)
 # A string is taken to its end even if it is never closed, so that no character is looked at twice.
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _HOSTILE = re.compile("[\x00\ud800-\udfff]")
+_HOSTILE_NAMES = {"\x00": "NUL"}
 
 
 def read_json(data: bytes | str, *, limit: int = LIMIT, depth: int = DEPTH) -> Any:
@@ -75,9 +76,8 @@ def _shallow(text: str, depth: int) -> None:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise Malformed(f"JSON: duplicate key {shorten(twice)}")
+        keys = [key for key, _ in pairs]
+        raise Malformed(f"JSON: duplicate key {shorten(next(key for at, key in enumerate(keys) if key in keys[:at]))}")
     return found
 
 
@@ -136,7 +136,7 @@ def _fault(value: Any) -> str:
     """What is wrong with a scalar; empty when nothing is."""
     if isinstance(value, str):
         found = _HOSTILE.search(value)
-        return found and f"{'NUL' if found.group() == chr(0) else 'half of a surrogate pair'} is refused: character {found.start() + 1}" or ""
+        return f"{_HOSTILE_NAMES.get(found.group(), 'half of a surrogate pair')} is refused: character {found.start() + 1}" if found else ""
     if isinstance(value, float):
         return "" if isfinite(value) else f"{value} is not a number here; use null or a finite number"
     if isinstance(value, int):

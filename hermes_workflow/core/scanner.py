@@ -12,7 +12,7 @@ _DIGITS = "0123456789"
 _OPERATOR_CHARS = "=!<>"
 _WORDS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 _ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_LITERALS = 'a number, "text", \'text\', true, false or null'
+_LITERALS = "a number, \"text\", 'text', true, false or null"
 
 
 class Scanner:
@@ -116,7 +116,8 @@ class Scanner:
         word = self._word()
         if word in _WORDS:
             return _WORDS[word]
-        self.fail(f"{shorten(word or char)} is not a literal; use {_LITERALS}" if char else f"a literal is missing; use {_LITERALS}", start)
+        what = f"{shorten(word or char)} is not a literal" if char else "a literal is missing"
+        return self.fail(f"{what}; use {_LITERALS}", start)
 
     def _number(self) -> int | float:
         start = self.at
@@ -168,7 +169,7 @@ class Scanner:
         if char == "u":
             return self._unicode()
         if char not in _ESCAPES or not char:
-            self.fail('unknown escape; use \\" \\\' \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX', self.at - 1)
+            self.fail("unknown escape; use \\\" \\' \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX", self.at - 1)
         return _ESCAPES[char]
 
     def _unicode(self) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 ECHO = 80
@@ -104,33 +105,27 @@ def _escape(char: str) -> str:
 
 
 def _segments(text: str) -> Iterator[Segment]:
-    """Lines in order; a run of blank ones longer than BLANK_LINES is counted, not shown."""
-    blank, first = 0, True
-    for line in text.split("\n"):
-        if not line.strip(" \t"):
-            blank += 1
-            continue
-        yield from _blank_lines(blank, first)
-        yield from _line(line if first and not blank else "\n" + line)
-        blank, first = 0, False
-    yield from _blank_lines(blank - 1 if first else blank, first)
+    for at, (blank, run) in enumerate(groupby(text.split("\n"), key=_is_blank)):
+        if at:
+            yield Segment("\n")
+        lines = list(run)
+        if blank and len(lines) > BLANK_LINES:
+            yield Segment(f"{len(lines):,} blank lines", mark=True)
+        else:
+            yield from _line("\n".join(lines))
 
 
-def _blank_lines(count: int, first: bool) -> Iterator[Segment]:
-    if count > BLANK_LINES:
-        yield Segment("" if first else "\n")
-        yield Segment(f"{count:,} blank lines", mark=True)
-    elif count > 0:
-        yield Segment("\n" * (count - 1 if first else count))
+def _is_blank(line: str) -> bool:
+    return not line.strip(" \t")
 
 
-def _line(line: str) -> Iterator[Segment]:
+def _line(text: str) -> Iterator[Segment]:
     at = 0
-    for found in _MARKED.finditer(line):
-        yield Segment(line[at : found.start()])
+    for found in _MARKED.finditer(text):
+        yield Segment(text[at : found.start()])
         yield Segment(_mark(found.group()), mark=True)
         at = found.end()
-    yield Segment(line[at:])
+    yield Segment(text[at:])
 
 
 def _mark(hidden: str) -> str:
@@ -140,14 +135,8 @@ def _mark(hidden: str) -> str:
 
 
 def _merged(segments: Iterator[Segment]) -> Iterator[Segment]:
-    plain = ""
-    for segment in segments:
-        if not segment.mark:
-            plain += segment.text
-            continue
-        if plain:
-            yield Segment(plain)
-        plain = ""
-        yield segment
-    if plain:
-        yield Segment(plain)
+    for mark, run in groupby(segments, key=lambda segment: segment.mark):
+        if mark:
+            yield from run
+        elif text := "".join(segment.text for segment in run):
+            yield Segment(text)
