@@ -9,6 +9,7 @@ from typing import Any
 ECHO = 80
 BLANK_LINES = 3
 MARK_LENGTH = 40
+MAX_MARKS = 2000
 
 # Controls, fillers, bidirectional, zero-width and tag characters, noncharacters and lone surrogates. Newline and tab are text.
 _HIDDEN = (
@@ -40,7 +41,9 @@ class Segment:
 
 def visible(text: str) -> list[Segment]:
     """Split `text` into plain stretches and marks such as `U+200B`, `ESC[2J` or `4,997 blank lines`."""
-    return list(_merged(_segments(text.replace("\r\n", "\n"))))
+    shown, removed = _bounded(text.replace("\r\n", "\n"))
+    found = list(_merged(_segments(shown)))
+    return [*found, Segment(f"{removed:,} more invisible characters removed", mark=True)] if removed else found
 
 
 def hides_something(text: str) -> bool:
@@ -102,6 +105,15 @@ def _escape(char: str) -> str:
         return char
     code = ord(char)
     return _SHORT.get(char) or (f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}")
+
+
+def _bounded(text: str) -> tuple[str, int]:
+    """`text` with at most MAX_MARKS things to mark, and how many were removed after that: a flood must not become a page."""
+    for at, found in enumerate(_MARKED.finditer(text)):
+        if at == MAX_MARKS:
+            rest, removed = _MARKED.subn("", text[found.start() :])
+            return text[: found.start()] + rest, removed
+    return text, 0
 
 
 def _segments(text: str) -> Iterator[Segment]:
