@@ -1,6 +1,7 @@
 """A JSON column stored as text: the same bytes on every database, and no second parser in between."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from django.db import models
@@ -29,6 +30,5 @@ class JSONText(models.TextField):
         return dumps(self.value_from_object(obj))
 
 
-def dumps(value: Any) -> str:
-    """Compact JSON text. Raises ValueError for NaN and Infinity."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+dumps: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+"""Compact JSON text. Raises ValueError for NaN and Infinity."""

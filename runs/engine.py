@@ -16,10 +16,11 @@ from hermes_workflow.core.documents import digest
 from hermes_workflow.core.errors import HermesError
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
-from hermes_workflow.core.outputs import output_of, seqs_for
+from hermes_workflow.core.outputs import INPUT_SEQ, output_of, seqs_for
 from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.prompts import context_of, context_seqs
 from hermes_workflow.core.scheduler import NeedsNewerCode, Program, advance
+from hermes_workflow.core.status import status_of
 from runs import announcements, journal, performers, warm
 from runs.journal import Holder, Lease, Settlement
 from runs.models import Event as EventRow
@@ -76,9 +77,12 @@ class Turn:
 
     def fetch(self, seqs: set[int]) -> None:
         """Read the bodies that are not at hand yet."""
+        self.bodies |= self.run.bodies
         if missing := seqs - self.bodies.keys():
             rows = EventRow.objects.filter(run_id=self.run.id, seq__in=missing)
             self.bodies.update(rows.values_list("seq", "body"))
+        if INPUT_SEQ in self.bodies:
+            self.run.bodies[INPUT_SEQ] = self.bodies[INPUT_SEQ]
 
     def put_back(self) -> None:
         """Hand the history to the next turn; it must not be read from here any more."""
@@ -213,6 +217,7 @@ def start(run: Run, plan: Plan, started: Event) -> Turn:
         this.record(started)
         decide_or_stuck(this)
         this.leases = _write(this, 0, None)
+        run.seq, run.status = this.history.seq, status_of(this.history)
         transaction.on_commit(partial(_after, this))
     return this
 

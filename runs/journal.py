@@ -1,6 +1,6 @@
 """The only writer of a run: events and what is projected from them, in one commit and four statements for a plain step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,10 +13,13 @@ from hermes_workflow.core import events as e
 from hermes_workflow.core.deadlines import due_at
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
-from hermes_workflow.core.status import cursor_of, status_of
+from hermes_workflow.core.status import status_of
 from hermes_workflow.fields import dumps
 from runs import append_only, gatebook
 from runs.models import Attempt, Delivery, Run
+
+
+Adapt = Callable[[datetime], Any]
 
 
 class SeqLost(Exception):
@@ -76,33 +79,32 @@ class Entry:
 
 def write(entry: Entry) -> list[Lease]:
     """Record the turn. Returns the attempts it opened and already holds. Raises SeqLost or FenceLost, and then nothing is written."""
+    adapt = connection.ops.adapt_datetimefield_value
+    now = adapt(entry.now)
     with connection.cursor() as cursor:
-        _advance_run(cursor, entry)
+        _advance_run(cursor, entry, now, adapt)
         if entry.settlement:
-            _settle(cursor, entry.settlement, entry.now)
+            _settle(cursor, entry.settlement, now)
         _fence_open(entry)
-        _insert_events(cursor, entry)
-        leases = _open_attempts(cursor, entry)
+        _insert_events(cursor, entry, now)
+        leases = _open_attempts(cursor, entry, now, adapt)
     for event in entry.events:
         if project := _PROJECTIONS.get(event.type):
             project(entry, event)
     return leases
 
 
-def _moment(value: datetime | None) -> Any:
-    return None if value is None else connection.ops.adapt_datetimefield_value(value)
-
-
-def _advance_run(cursor: CursorWrapper, entry: Entry) -> None:
+def _advance_run(cursor: CursorWrapper, entry: Entry, now: Any, adapt: Adapt) -> None:
     history = entry.history
+    due = due_at(history)
     values: dict[str, Any] = {
         "seq": history.seq,
         "status": status_of(history),
-        "cursor": cursor_of(history),
-        "due_at": _moment(entry.now if entry.due_now else due_at(history)),
+        "cursor": history.cursor,
+        "due_at": now if entry.due_now else due and adapt(due),
         "error": dumps(history.error) if history.error else None,
-        "updated_at": _moment(entry.now),
-        "ended_at": _moment(history.ended_at),
+        "updated_at": now,
+        "ended_at": history.ended_at and adapt(history.ended_at),
     }
     if entry.version_id:
         values |= {"version_id": entry.version_id, "plan_id": entry.plan_digest}
@@ -115,22 +117,22 @@ def _advance_run(cursor: CursorWrapper, entry: Entry) -> None:
         raise SeqLost(entry.run_id)
 
 
-def _settle(cursor: CursorWrapper, settlement: Settlement, now: datetime) -> None:
+def _settle(cursor: CursorWrapper, settlement: Settlement, now: Any) -> None:
     cursor.execute(
         "UPDATE runs_attempt SET status = %s, ended_at = %s, lease_until = NULL WHERE id = %s AND fence = %s AND status = 'leased'",
-        [settlement.status, _moment(now), settlement.lease.id, settlement.lease.fence],
+        [settlement.status, now, settlement.lease.id, settlement.lease.fence],
     )
     if cursor.rowcount != 1:
         raise FenceLost(settlement.lease)
 
 
-def _insert_events(cursor: CursorWrapper, entry: Entry) -> None:
+def _insert_events(cursor: CursorWrapper, entry: Entry, now: Any) -> None:
     if not entry.events:
         return
     rows: list[Any] = []
     for event in entry.events:
         body = None if event.body is None and not has_body(event) else dumps(event.body)
-        rows += [entry.run_id, event.seq, event.v, event.type, event.key, _moment(event.at), dumps(event.data), body]
+        rows += [entry.run_id, event.seq, event.v, event.type, event.key, now, dumps(event.data), body]
     marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(entry.events))
     cursor.execute(f"INSERT INTO runs_event (run_id, seq, v, type, key, at, data, body) VALUES {marks}", rows)  # noqa: S608
 
@@ -140,18 +142,21 @@ def has_body(event: Event) -> bool:
     return event.type == e.STEP_COMPLETED and "collect" not in event.data
 
 
-def _open_attempts(cursor: CursorWrapper, entry: Entry) -> list[Lease]:
+def _open_attempts(cursor: CursorWrapper, entry: Entry, now: Any, adapt: Adapt) -> list[Lease]:
+    """Insert the attempts that were scheduled. The first one that is due now goes to the holder, who can do one at a time."""
     opened = [event for event in entry.events if event.type == e.STEP_SCHEDULED and event.key in entry.history.open_attempts]
     if not opened:
         return []
-    holder, rows = entry.holder, []
-    held = [holder is not None and not event.data.get("delay") for event in opened]
-    for event, now_ours in zip(opened, held, strict=True):
-        ready_at = entry.now + timedelta(seconds=event.data.get("delay", 0))
-        lease = (
-            ["leased", 1, 1, holder.worker, _moment(holder.until)] if holder and now_ours else ["ready", 0, 0, "", None]
-        )
-        rows += [entry.run_id, event.key, event.data["number"], event.data["kind"], "{}", "", _moment(ready_at), *lease]
+    due_now = [event for event in opened if not event.data.get("delay")]
+    ours = due_now[0] if due_now and entry.holder else None
+    rows: list[Any] = []
+    for event in opened:
+        ready_at = adapt(entry.now + timedelta(seconds=event.data["delay"])) if event.data.get("delay") else now
+        rows += [entry.run_id, event.key, event.data["number"], event.data["kind"], "{}", "", ready_at]
+        if entry.holder and event is ours:
+            rows += ["leased", 1, 1, entry.holder.worker, adapt(entry.holder.until)]
+        else:
+            rows += ["ready", 0, 0, "", None]
     marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(opened))
     cursor.execute(
         "INSERT INTO runs_attempt (run_id, key, number, kind, payload, ref, ready_at, status, fence, claims, worker, lease_until)"  # noqa: S608
@@ -159,11 +164,7 @@ def _open_attempts(cursor: CursorWrapper, entry: Entry) -> list[Lease]:
         rows,
     )
     ids = {key: row_id for row_id, key in cursor.fetchall()}
-    return [
-        Lease(ids[event.key], entry.run_id, event.key, event.data["number"], event.data["kind"], fence=1)
-        for event, now_ours in zip(opened, held, strict=True)
-        if now_ours
-    ]
+    return [Lease(ids[ours.key], entry.run_id, ours.key, ours.data["number"], ours.data["kind"], fence=1)] if ours else []
 
 
 def _fence_open(entry: Entry) -> None:

@@ -67,7 +67,7 @@ def start_run(
         if key and (known := _started_before(principal, key, fingerprint)):
             return known, False
         raise Conflict(f"a run with the workflow id {workflow_id} exists already") from None
-    return selectors.run_for(principal, run.pk), True
+    return run, True
 
 
 def _checked_start(design: Design, input: Any, perform: Any, workflow_id: Any) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Warm state: the folded histories this process wrote last, so that a step costs its own events and not all before it."""
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
+from typing import Any
 
 from django.db import connection
 
@@ -19,10 +20,11 @@ PLANS = 64
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What of a run never changes."""
+    """What of a run never changes. `bodies` may hold its input, so that each step need not read it again."""
 
     id: str
     profile_id: int
+    bodies: dict[int, Any] = field(default_factory=dict, compare=False)
 
 
 _kept: "OrderedDict[str, tuple[RunFacts, History]]" = OrderedDict()

@@ -34,13 +34,12 @@ def name() -> str:
 def drain(*, run_id: str | None = None, seconds: float = DRAIN_SECONDS) -> int:
     """Perform due attempts, those of `run_id` first, until none is due or the time for new claims is over. Returns how many."""
     done, until = 0, time.monotonic() + seconds
-    while time.monotonic() < until:
-        if leases := outbox.claim(name(), run_id=run_id):
-            done += work_through(leases[0], until=until)
-        elif run_id is None:
+    leases = outbox.claim(name(), run_id=run_id) if run_id else []
+    while leases := leases or outbox.claim(name()):
+        done += work_through(leases[0], until=until)
+        leases = []
+        if time.monotonic() >= until:
             break
-        else:
-            run_id = None
     return done
 
 
@@ -87,7 +86,7 @@ def settle(lease: Lease, work: Work, outcome: Outcome, *, hold: bool) -> Turn | 
 
     def take_in(turn: Turn) -> None:
         turn.settle(lease, *facts(turn, lease, outcome))
-        if isinstance(work, Performance) and isinstance(outcome, Performed | Failed):
+        if isinstance(work, Performance) and isinstance(outcome, Performed | Failed) and work.performer.keeps_transcript:
             transcripts.keep(lease, work, outcome, now=turn.now)
 
     try:

@@ -86,6 +86,14 @@ class History:
             if not open_parents and not self.settled(step.id) and not self.is_open(step.id):
                 self.ready.add(step.id)
         self.left = sum(not self.settled(step.id) for step in plan.steps)
+        self.cursor = 0
+        self._move_cursor()
+
+    def _move_cursor(self) -> None:
+        """The index of the first step without an outcome; the number of steps when there is none."""
+        steps = self.plan.steps
+        while self.cursor < len(steps) and self.settled(steps[self.cursor].id):
+            self.cursor += 1
 
     def settled(self, key: str) -> bool:
         """Whether the step has an outcome."""
@@ -139,6 +147,7 @@ class History:
         if key not in self.missing:
             return
         self.left -= 1
+        self._move_cursor()
         for edge in self.plan.children[key]:
             if edge.loop:
                 continue

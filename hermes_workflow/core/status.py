@@ -16,10 +16,3 @@ def status_of(history: History) -> str:
         return "awaiting_approval"
     return "awaiting_agent" if kinds else "waiting"
 
-
-def cursor_of(history: History) -> int:
-    """The index of the first step without an outcome; the number of steps when there is none."""
-    for index, step in enumerate(history.plan.steps):
-        if not history.settled(step.id):
-            return index
-    return len(history.plan.steps)

@@ -65,6 +65,8 @@ Outcome = Performed | Failed | Again
 class Performer(Protocol):
     """Does a step, in no transaction. `cancelled` is cheap and may be asked often; once true, stop and leave nothing running."""
 
+    keeps_transcript: bool
+
     def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool]) -> Outcome:
         """Answer with an outcome; a known failure is a `Failed`, never an exception."""
         ...

@@ -22,6 +22,8 @@ NOT_THERE = frozenset({errno.ENOENT, errno.EACCES, errno.ENOTDIR, errno.ENOEXEC,
 class SubprocessPerformer:
     """Runs the argv of the profile once per attempt, trusted with this machine but bounded in time and output."""
 
+    keeps_transcript = True
+
     def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool]) -> Outcome:
         """The program's answer, or why there is none; whatever happens, none of its processes is left."""
         try:
