@@ -1,16 +1,20 @@
-"""What a new installation starts with: roles, profiles and the first admin. Doing it again changes nothing an admin changed."""
+"""What a new installation starts with: roles, profiles, designs, the first admin. Doing it again changes nothing an admin changed."""
 
+import json
 import secrets
 from pathlib import Path
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
+from django_q.models import Schedule
 
-from hermes_workflow.models import Profile
+from hermes_workflow import services
+from hermes_workflow.models import Design, Profile
 from hermes_workflow.performers import BOOT, demo_argv
-from hermes_workflow.rights import ADMIN, ROLES
+from hermes_workflow.rights import ADMIN, ROLES, Principal
 from hermes_workflow.secret_key import write_once
 
+EXAMPLES = Path(__file__).parent / "examples" / "designs"
 FIRST_ADMIN = "admin"
 TITLES = {"none": "Nobody: steps wait for the chat agent", "demo": "Demo performer", "default": "Default"}
 
@@ -56,3 +60,19 @@ def create_first_admin(password_file: Path) -> str | None:
     password_file.unlink(missing_ok=True)
     write_once(password_file, password)
     return password
+
+
+def create_designs() -> list[str]:
+    """Save each shipped design that was never here, also not deleted; their names."""
+    author = User.objects.filter(is_superuser=True, is_active=True).order_by("id").first()
+    missing = [path for path in sorted(EXAMPLES.glob("*.json")) if not Design.objects.filter(slug=path.stem).exists()]
+    for path in missing if author else ():
+        example = json.loads(path.read_text(encoding="utf-8"))
+        services.save_design(principal=Principal(author), name=path.stem, **example, note="Shipped example")
+    return [path.stem for path in missing]
+
+
+def create_schedule() -> None:
+    """The task queue beats the pulse each minute, should the pulse's own process be gone."""
+    beat = {"func": "runs.tasks.pulse", "schedule_type": Schedule.MINUTES, "minutes": 1, "repeats": -1}
+    Schedule.objects.update_or_create(name="pulse", defaults=beat)

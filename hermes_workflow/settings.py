@@ -14,7 +14,7 @@ from hermes_workflow.secret_key import secret_key
 env = read_environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
 HERMES_HOME = Path(env("HERMES_HOME") or BASE_DIR / "var").resolve()
-HERMES_HOME.mkdir(parents=True, exist_ok=True)
+HERMES_HOME.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 TESTING = "pytest" in sys.modules
 DEBUG = env("HERMES_DEBUG")

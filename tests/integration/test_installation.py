@@ -4,9 +4,10 @@ import stat
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django_q.models import Schedule
 
-from hermes_workflow.installation import create_first_admin, create_profiles, create_roles
-from hermes_workflow.models import Profile
+from hermes_workflow.installation import create_designs, create_first_admin, create_profiles, create_roles, create_schedule
+from hermes_workflow.models import Design, Profile
 
 pytestmark = pytest.mark.django_db
 
@@ -55,3 +56,28 @@ def test_a_moved_checkout_still_finds_the_demo_performer():
     Profile.objects.filter(name="demo").update(settings={**shipped, "argv": [*shipped["argv"][:-1], "/elsewhere"]})
     create_profiles()
     assert Profile.objects.get(name="demo").settings == shipped
+
+
+@pytest.fixture
+def installed(tmp_path):
+    create_roles()
+    create_profiles()
+    create_first_admin(tmp_path / "admin-password")
+
+
+def test_three_designs_are_there_from_the_start(installed):
+    assert len(create_designs()) == 3
+    assert all(design.current.number == 1 for design in Design.objects.all())
+
+
+def test_a_shipped_design_that_was_deleted_or_changed_stays_so(installed):
+    create_designs()
+    Design.objects.filter(slug=Design.objects.first().slug).update(deleted_at="2026-01-01T00:00:00Z")
+    assert create_designs() == []
+    assert Design.objects.filter(deleted_at=None).count() == 2
+
+
+def test_the_task_queue_holds_one_schedule_whatever_happens():
+    create_schedule()
+    create_schedule()
+    assert list(Schedule.objects.values_list("func", "minutes")) == [("runs.tasks.pulse", 1)]

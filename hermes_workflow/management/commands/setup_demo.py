@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from hermes_workflow.installation import FIRST_ADMIN, create_first_admin, create_profiles, create_roles
+from hermes_workflow import installation
 
 
 class Command(BaseCommand):
@@ -15,10 +15,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the first admin's password once."""
-        create_roles()
-        create_profiles()
         path = settings.HERMES_HOME / "admin-password"
-        if password := create_first_admin(path):
-            self.stdout.write(f"First admin: {FIRST_ADMIN}, password {password} (also in {path})")
+        installation.create_roles()
+        installation.create_profiles()
+        installation.create_schedule()
+        password = installation.create_first_admin(path)
+        for name in installation.create_designs():
+            self.stdout.write(f"Design: {name}")
+        if password:
+            self.stdout.write(f"First admin: {installation.FIRST_ADMIN}, password {password} (also in {path})")
         elif path.exists():
-            self.stdout.write(f"First admin: {FIRST_ADMIN}, password as made at the first start in {path}")
+            self.stdout.write(f"First admin: {installation.FIRST_ADMIN}, password as made at the first start in {path}")
