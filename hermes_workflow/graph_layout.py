@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-NODE_WIDTH, NODE_HEIGHT = 148.0, 46.0
-LAYER_GAP, ROW_GAP, BEND_HEIGHT, MARGIN = 40.0, 14.0, 4.0, 8.0
+NODE_WIDTH, NODE_HEIGHT = 136.0, 46.0
+LAYER_GAP, ROW_GAP, BEND_HEIGHT, MARGIN = 36.0, 14.0, 4.0, 4.0
 ARROW, BACK_DEPTH = 7.0, 24.0
 SWEEPS = 6
 MOST_BENDS = 4000

@@ -50,7 +50,8 @@ function setReady(form) {
   }
 }
 
-const answerForm = (event) => event.detail?.elt?.closest?.("form[data-answer]");
+// Of a swap, `elt` is the target; the request knows who asked.
+const answerForm = (event) => (event.detail?.requestConfig?.elt ?? event.detail?.elt)?.closest?.("form[data-answer]");
 
 document.addEventListener("htmx:confirm", (event) => {
   const form = answerForm(event);
@@ -81,7 +82,6 @@ function notReached(form) {
   setReady(form);
   problem(form, form.querySelector("template[data-not-reached]").innerHTML);
   for (const button of form.querySelectorAll("[data-resend]")) {
-    button.value = form.dataset.last;
     button.querySelector("[data-answer-word]").textContent = form.dataset.last;
   }
 }

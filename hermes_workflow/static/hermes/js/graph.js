@@ -10,7 +10,8 @@ function settle() {
     if (kept !== undefined) frame.scrollLeft = kept;
     else if (node) {
       const box = node.getBoundingClientRect(), outer = frame.getBoundingClientRect();
-      frame.scrollLeft += box.left + box.width / 2 - outer.left - outer.width / 2;
+      const seen = box.left >= outer.left && box.right <= outer.right;
+      if (!seen) frame.scrollLeft += box.left + box.width / 2 - outer.left - outer.width / 2;
     }
     frame.addEventListener("scroll", () => scrolled.set(frame.id, frame.scrollLeft), { passive: true });
   }
