@@ -40,8 +40,13 @@ def output_of(history: History, bodies: Mapping[int, Any], key: str) -> Any:
     if "result" in data:
         return {"result": data["result"]}
     if "answer" in data:
-        return {"answer": data["answer"], "comment": data.get("comment", ""), "by": data.get("name", "")}
+        return answer_output(data)
     return bodies.get(history.steps[key].body_seq)
+
+
+def answer_output(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The output of a gate, as later steps and conditions read it."""
+    return {"answer": data["answer"], "comment": data.get("comment", ""), "by": data.get("name", "")}
 
 
 def outputs(history: History, bodies: Mapping[int, Any]) -> dict[str, Any]:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
+from unicodedata import normalize
+
+from hermes_workflow.core.expressions import parse
 
 FORMAT = 1
 PRODUCERS = frozenset({"agent", "output", "bash"})
@@ -94,13 +97,25 @@ class Plan:
         return found
 
     @cached_property
-    def tests(self) -> dict[str, tuple[str, ...]]:
-        """The condition expressions that read each node (`spec["reads"]` names it)."""
-        found: dict[str, dict[str, None]] = {}
+    def readers(self) -> dict[str, tuple[tuple[str, tuple[str, ...]], ...]]:
+        """The conditions over each node's output: the expression, and the output nodes it is read through, outermost first."""
+        found: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for step in self.steps:
             if step.kind == "condition":
-                found.setdefault(step.spec["reads"], {})[step.spec["expression"]] = None
-        return {node: tuple(texts) for node, texts in found.items()}
+                node, through = self._read_by(step)
+                found.setdefault(node, []).append((step.spec["expression"], through))
+        return {node: tuple(dict.fromkeys(readers)) for node, readers in found.items()}
+
+    def _read_by(self, condition: Step) -> tuple[str, tuple[str, ...]]:
+        """The node whose value a condition is about: an output node only holds the values of its parents."""
+        node, path, through = condition.spec["reads"], list(parse(condition.spec["expression"]).path), []
+        while path and node in self.step and self.step[node].kind == "output":
+            parent = next((edge.source for edge in self.edges if edge.target == node and normalize("NFC", edge.source) == path[0]), None)
+            if parent is None:
+                break
+            through.append(node)
+            node, path = parent, path[1:]
+        return node, tuple(through)
 
     def body(self) -> dict[str, Any]:
         """The JSON form, read back by `from_body`."""

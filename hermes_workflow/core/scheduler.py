@@ -8,7 +8,8 @@ from hermes_workflow.core import events as e
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.expressions import explain
 from hermes_workflow.core.failures import hint_for
-from hermes_workflow.core.history import SKIPPED, GateState, History
+from hermes_workflow.core.history import FAILED, FALSE, PASSED, SKIPPED, GateState, History
+from hermes_workflow.core.outputs import answer_output, has_output
 from hermes_workflow.core.plan import Plan, Step
 from hermes_workflow.core.retry import after_failure
 
@@ -67,7 +68,7 @@ def verdict(history: History, gate: GateState) -> Event | None:
     if winner is not None:
         data = {"round": gate.round, "answer": winner["answer"], "by": winner["by"], "name": winner["name"]}
         data["comment"] = winner.get("comment", "")
-        data["tests"] = tests_for(history.plan, gate.key, data)
+        data["tests"] = tests_for(history.plan, gate.key, answer_output(data))
         if winner["answer"] in gate.stop_on:
             data["stops"] = {"msg": _rejection(winner), "kind": "rejected", "hint": hint_for("rejected")}
         return Event(e.GATE_ANSWERED, gate.key, data)
@@ -136,7 +137,8 @@ def _skip_reason(plan: Plan, history: History, step: Step) -> str:
     if not dead or (step.join == "any" and len(dead) < len(edges)):
         return ""
     source = dead[0]
-    return f"{source} was skipped" if history.outcome(source) == SKIPPED else f"{source} is false"
+    said = {SKIPPED: "was skipped", FALSE: "is false", FAILED: "failed", PASSED: "passed"}
+    return f"{source} {said[history.outcome(source)]}"
 
 
 def _finished(history: History) -> list[Event]:
@@ -188,17 +190,17 @@ def _output(program: Program, history: History, step: Step) -> Event:
 def collected(history: History, step: Step) -> list[str]:
     """The direct parents whose outputs an output node holds."""
     above = [edge.source for edge in history.plan.edges if edge.target == step.id]
-    return [key for key in dict.fromkeys(above) if history.outcome(key) != SKIPPED]
+    return [key for key in dict.fromkeys(above) if has_output(history, key)]
 
 
 def tests_for(plan: Plan, key: str, value: Any) -> dict[str, list[Any]]:
-    """`{expression: [result, trace]}` of each condition that reads the output of `key`, itself or inside an output node below it."""
-    found = {text: list(explain(text, {key: value})) for text in plan.tests.get(key, ())}
-    for edge in plan.children.get(key, ()):
-        if plan.step[edge.target].kind == "output":
-            for text in plan.tests.get(edge.target, ()):
-                if text.startswith(f"out.{edge.target}.{key}"):
-                    found[text] = list(explain(text, {edge.target: {key: value}}))
+    """`{expression: [result, trace]}` of each condition that reads the output of `key`, itself or inside the output nodes below it."""
+    found: dict[str, list[Any]] = {}
+    for text, through in plan.readers.get(key, ()):
+        seen = {key: value}
+        for node in reversed(through):
+            seen = {node: seen}
+        found[text] = list(explain(text, seen))
     return found
 
 
