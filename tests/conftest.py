@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
+from runs import performers, warm
 from tests.servers import asgi_server
 
 CHROMIUM_FLAGS = [
@@ -42,8 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def clean_slate(settings: Any, tmp_path: Path) -> Iterator[None]:
-    """No test sees another's cache or files."""
+    """No test sees another's cache, files or warm histories."""
     settings.MEDIA_ROOT = tmp_path / "media"
+    warm.forget()
+    performers.forget()
     yield
     cache.clear()
 
