@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_workflow.core.text import visible
@@ -68,12 +68,14 @@ def must_be_safe(html: str) -> None:
 
 
 @given(TEXTS)
+@settings(deadline=None)
 def test_no_text_gets_out_of_its_box(text):
     must_be_safe(render_markdown(text))
     must_be_safe(render_plain(text))
 
 
 @given(JSON)
+@settings(deadline=None)
 def test_no_value_gets_out_of_its_box(value):
     must_be_safe(render_value(value))
 
