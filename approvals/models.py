@@ -12,9 +12,7 @@ class Decision(models.Model):
     answer = models.TextField()
     comment = models.TextField(blank=True)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
-    on_behalf_of = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="relayed_decisions"
-    )
+    on_behalf_of = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="relayed_decisions")
     channel = models.CharField(max_length=64)
     message_id = models.CharField(max_length=255, blank=True)
     message_url = models.CharField(max_length=1000, blank=True)
@@ -31,13 +29,13 @@ class Decision(models.Model):
             models.UniqueConstraint(fields=["by", "idempotency_key"], name="decision_key_once"),
         ]
 
+    def __str__(self) -> str:
+        return f"{self.person}: {self.answer}"
+
     @property
     def person(self) -> "models.Model":
         """Whose answer it is."""
         return self.on_behalf_of or self.by
-
-    def __str__(self) -> str:
-        return f"{self.person}: {self.answer}"
 
 
 class ChatIdentity(models.Model):
