@@ -1,9 +1,10 @@
 """Performers that ship with the product: small programs that need no credentials, no Django and no network."""
 
+import os
 import sys
-from pathlib import Path
 
-ROOT = str(Path(__file__).resolve().parents[2])
+# Not pathlib: this module is imported by every start of the demo, and pathlib would make up a tenth of it.
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from hermes_workflow.performers.demo import main; sys.exit(main())"
 
 

@@ -34,9 +34,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How it ended. `stopped` is why we stopped it (timeout, cancelled, stdout, stderr, lost), or "" when it ended by itself.
+    """How it ended.
 
-    `code` is its exit code, negative for a signal, None if unknown; `errno` is set when it could not be started.
+    `stopped` is why it could not end by itself (timeout, cancelled, stdout, stderr; lost: its keeper was killed; room: there was no place to
+    run it in), else "". `code` is its exit code, negative for a signal, None if unknown; `errno` is set when it could not be started.
     A stream that passed its limit holds exactly limit + 1 bytes.
     """
 

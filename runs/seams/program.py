@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -83,9 +83,15 @@ def remove(home: str) -> None:
     """Remove a directory whose program may have closed parts of it to us."""
     shutil.rmtree(home, ignore_errors=True)
     if os.path.exists(home):
-        os.chmod(home, 0o700)
-        for place, directories, _ in os.walk(home):
-            for path in (os.path.join(place, name) for name in directories):
-                if not os.path.islink(path):
-                    os.chmod(path, 0o700)
+        with suppress(OSError):
+            open_up(home)
         shutil.rmtree(home, ignore_errors=True)
+
+
+def open_up(home: str) -> None:
+    """Let ourselves into every directory below `home`, following no link out of it."""
+    os.chmod(home, 0o700)
+    for place, directories, _ in os.walk(home):
+        for path in (os.path.join(place, name) for name in directories):
+            if not os.path.islink(path):
+                os.chmod(path, 0o700)

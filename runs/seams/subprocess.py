@@ -42,12 +42,12 @@ class SubprocessPerformer:
 def attempt(program: Program, assignment: Assignment, request: str, cancelled: Callable[[], bool]) -> Ended:
     """Run the program in a directory of its own; not being able to start it is one way of ending."""
     limits = Limits(assignment.timeout_seconds, program.stdout_bytes, program.stderr_bytes, program.grace_seconds)
-    with workplace() as home:
-        try:
+    try:
+        with workplace() as home:
             argv, env = program.command(assignment.model), program.environment(home)
             return run(argv, request.encode(), home=home, env=env, limits=limits, cancelled=cancelled)
-        except (OSError, ValueError) as error:
-            return Ended("", None, getattr(error, "errno", 0) or errno.EINVAL, b"", b"", 0.0)
+    except (OSError, ValueError) as error:
+        return Ended("room", None, getattr(error, "errno", 0) or errno.EINVAL, b"", b"", 0.0)
 
 
 def request_of(assignment: Assignment) -> str:
@@ -75,7 +75,7 @@ def request_of(assignment: Assignment) -> str:
 def refuse_bad_end(ended: Ended, program: Program, assignment: Assignment) -> None:
     """Only a program that ended by itself, with exit 0, has given an answer. Raises Unusable."""
     if ended.errno:
-        kind = "performer_missing" if ended.errno in NOT_THERE else "performer_failed"
+        kind = "performer_missing" if ended.errno in NOT_THERE and not ended.stopped else "performer_failed"
         raise Unusable(kind, "start_failed", f"the performer could not be started: {os.strerror(ended.errno)}")
     if ended.stopped:
         raise stopped(ended, program, assignment)

@@ -240,6 +240,12 @@ def test_each_attempt_works_in_an_empty_directory_that_is_gone_afterwards():
     assert not Path(cwd).exists()
 
 
+def test_no_room_for_a_directory_is_a_failure_to_start(monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    failed = failure(perform(prints('{"output": "a"}')))
+    assert (failed.kind, failed.diagnostics["code"]) == ("performer_failed", "start_failed")
+
+
 def test_the_environment_is_an_allow_list(monkeypatch):
     monkeypatch.setenv("DATABASE_PASSWORD", "correct horse")
     monkeypatch.setenv("WANTED", "yes")
