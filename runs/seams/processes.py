@@ -36,8 +36,8 @@ class Limits:
 class Ended:
     """How it ended.
 
-    `stopped` is why it could not end by itself (timeout, cancelled, stdout, stderr; lost: its keeper was killed; room: there was no place to
-    run it in), else "". `code` is its exit code, negative for a signal, None if unknown; `errno` is set when it could not be started.
+    `stopped` is why it could not end by itself (timeout, cancelled, stdout, stderr; lost: its keeper was killed; room: there was no place
+    to run it in), else "". `code` is its exit code, negative for a signal, None if unknown; `errno` is set when it could not be started.
     A stream that passed its limit holds exactly limit + 1 bytes.
     """
 

@@ -8,8 +8,8 @@ from pathlib import PurePath
 TAIL_BYTES = 4096
 SHORTEST_SECRET = 6
 HIDDEN = "[redacted]"
-SECRET_WORDS = r"(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth|cookie|credential|session[_-]?id)"
-SECRET_NAME = re.compile(r"token|key|secret|passw(?:or)?d|passphrase|auth|cookie|credential|dsn", re.IGNORECASE)
+SECRET_WORDS = r"(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth(?!or(?!iz))|cookie|credential|session[_-]?id)"
+SECRET_NAME = re.compile(r"token|key|secret|passw(?:or)?d|passphrase|auth(?!or(?!iz))|cookie|credential|dsn", re.IGNORECASE)
 USER_NAME = re.compile(r"user(?:name)?\Z", re.IGNORECASE)
 
 # Every pattern starts at a fixed word or at a boundary and repeats within bounds, so that a quarter of a megabyte is read in linear time.

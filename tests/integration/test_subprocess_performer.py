@@ -285,6 +285,20 @@ def test_diagnostics_hold_no_secret_prompt_or_environment(monkeypatch):
     assert failed.diagnostics["argv"][0] == os.path.basename(sys.executable)
 
 
+def test_harmless_words_are_not_taken_for_secrets():
+    failed = failure(perform("import sys; sys.exit('author: Ann, line=12, monkey business')"))
+    assert failed.diagnostics["stderr_tail"] == "author: Ann, line=12, monkey business\n"
+
+
+def test_an_attempt_leaves_no_open_file():
+    perform(prints('{"output": "a"}'))
+    before = len(os.listdir("/proc/self/fd"))
+    for code in (prints('{"output": "a"}'), "import time; time.sleep(9)"):
+        perform(code, seconds=0.5)
+    perform(argv=["no-such-program-anywhere"])
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_tails_are_the_last_4096_bytes():
     failed = failure(perform("import sys; sys.stderr.write('ü' * 9000 + 'end'); sys.exit(1)"))
     assert failed.diagnostics["stderr_tail"].endswith("üend")
