@@ -8,7 +8,10 @@ from pathlib import PurePath
 TAIL_BYTES = 4096
 SHORTEST_SECRET = 6
 HIDDEN = "[redacted]"
-SECRET_WORDS = r"(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth(?!or(?!iz))|cookie|credential|session[_-]?id)"
+SECRET_WORDS = (
+    r"(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth(?!or(?!iz))|cookie|credential"
+    r"|session[_-]?id)"
+)
 SECRET_NAME = re.compile(r"token|key|secret|passw(?:or)?d|passphrase|auth(?!or(?!iz))|cookie|credential|dsn", re.IGNORECASE)
 USER_NAME = re.compile(r"user(?:name)?\Z", re.IGNORECASE)
 
