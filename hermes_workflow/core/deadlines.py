@@ -7,13 +7,17 @@ from hermes_workflow.core.events import Event
 from hermes_workflow.core.failures import hint_for
 from hermes_workflow.core.history import GateState, History
 
-STUCK_AGAIN = timedelta(seconds=60)
+STUCK_AGAIN = timedelta(seconds=60)  # and twice as long after each further look in vain
+STUCK_LONGEST = timedelta(hours=1)
 TIMED_OUT = {"msg": "approval timed out", "kind": "approval_timeout", "hint": hint_for("approval_timeout")}
 
 
 def expire(history: History, now: datetime) -> list[Event]:
-    """What is due at `now`, earliest first. Each event moves the next deadline on, so asking again gives nothing."""
-    if history.ended:
+    """What is due at `now`, earliest first. Each event moves the next deadline on, so asking again gives nothing.
+
+    A history that this code cannot read in full is left alone: the gate may be answered already.
+    """
+    if history.ended or history.unknown:
         return []
     due = [gate for gate in _open(history) if _next(gate) is not None and gate.due_at <= now]  # type: ignore[operator]
     return [_event(gate) for gate in sorted(due, key=lambda gate: (gate.due_at, gate.key))]
@@ -23,10 +27,18 @@ def due_at(history: History) -> datetime | None:
     """When the run must be looked at next; None when only a fact can move it."""
     if history.ended:
         return None
-    moments = [moment for gate in _open(history) if (moment := _next(gate)) is not None]
-    if history.stuck and history.stuck_at:
-        moments.append(history.stuck_at + STUCK_AGAIN)
+    gates = [] if history.unknown else _open(history)
+    moments = [moment for gate in gates if (moment := _next(gate)) is not None]
+    if stuck := stuck_until(history):
+        moments.append(stuck)
     return min(moments, default=None)
+
+
+def stuck_until(history: History) -> datetime | None:
+    """When a stuck run is tried again; None when it is not stuck."""
+    if not history.stuck or not history.stuck_at:
+        return None
+    return history.stuck_at + min(STUCK_AGAIN * (1 << min(history.stuck_times - 1, 10)), STUCK_LONGEST)
 
 
 def _open(history: History) -> list[GateState]:

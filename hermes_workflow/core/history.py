@@ -69,6 +69,7 @@ class History:
         self.error: dict[str, Any] | None = None
         self.stuck: dict[str, Any] | None = None
         self.stuck_at: datetime | None = None
+        self.stuck_times = 0
         self.retried_at: datetime | None = None
         self.unknown = ""
         self.adopt(plan)
@@ -131,7 +132,7 @@ class History:
             self.unknown = f"{event.type} v{event.v}"
             return
         if event.type != e.RUN_STUCK:
-            self.stuck = None
+            self.stuck, self.stuck_times = None, 0
         self.tests.update(event.data.get("tests") or {})
         fold(self, event)
 
@@ -182,10 +183,11 @@ def _reopened(history: History, event: Event) -> None:
 
 def _stuck(history: History, event: Event) -> None:
     history.stuck, history.stuck_at = dict(event.data), event.at
+    history.stuck_times += 1
 
 
 def _resumed(history: History, event: Event) -> None:
-    history.stuck = None
+    """Any event but `run.stuck` ends being stuck; this one says no more than that."""
 
 
 def _completed_run(history: History, event: Event) -> None:
@@ -216,6 +218,8 @@ def _scheduled(history: History, event: Event) -> None:
 def _completed(history: History, event: Event) -> None:
     state = history.state(event.key)
     state.number = max(state.number, event.data.get("number", 0))
+    if state.outcome:
+        return
     state.body_seq = event.seq
     state.data = dict(event.data)
     history.settle(event.key, PASSED, event)
@@ -223,6 +227,8 @@ def _completed(history: History, event: Event) -> None:
 
 def _failed(history: History, event: Event) -> None:
     state = history.state(event.key)
+    if state.outcome:
+        return
     state.tries += 1
     state.failure = dict(event.data)
     history.open_attempts.pop(event.key, None)
