@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from hermes_workflow.core import events as e
-from hermes_workflow.core.deadlines import expire
+from hermes_workflow.core.deadlines import expire, stuck_until
 from hermes_workflow.core.documents import digest
 from hermes_workflow.core.errors import HermesError
 from hermes_workflow.core.events import Event
@@ -25,6 +25,7 @@ from runs import announcements, journal, performers, warm
 from runs.journal import Holder, Lease, Settlement
 from runs.models import Event as EventRow
 from runs.models import Run
+from runs.seams import notification
 
 ATTEMPTS = 5
 
@@ -92,6 +93,8 @@ class Turn:
         seq = self.history.seq + 1
         if event.type == e.GATE_OPENED:
             event = self._shown(event)
+        elif event.type == e.GATE_ESCALATED:
+            event = self._addressed(event)
         stamped = replace(event, seq=seq, at=self.now)
         if stamped.body is not None:
             self.bodies[seq] = stamped.body
@@ -104,6 +107,11 @@ class Turn:
         question = spec.get("question") or spec.get("prompt", "")
         body = {"question": question, "options": list(event.data.get("options", ())), "context": self.context(event.key)}
         return replace(event, body=body, data={**event.data, "digest": digest(body)})
+
+    def _addressed(self, event: Event) -> Event:
+        """An escalation keeps whom it is for and who of them are here, so that its receipt follows from it."""
+        target = self.plan.step[event.key].spec.get("escalate_to") or ""
+        return replace(event, data={**event.data, "to": target, "reached": [name for _, name in notification.people(target)]})
 
 
 def turn(
@@ -138,7 +146,7 @@ def _turn(
         run, history = warm.take(run_id, locked=locked)
         seen = history.seq
         this = Turn(run=run, history=history, now=now)
-        this.record(*expire(history, now))
+        _honour_deadlines(this)
         try:
             if take_in:
                 take_in(this)
@@ -150,6 +158,13 @@ def _turn(
             this.leases = _write(this, seen, holder, due_now=this.defer)
         transaction.on_commit(partial(_after, this))
     return this, refusal
+
+
+def _honour_deadlines(this: Turn) -> None:
+    """What time did comes first, with all that follows from it: a caller meets the run as it really stands."""
+    this.record(*expire(this.history, this.now))
+    if this.new:
+        decide_or_stuck(this)
 
 
 def _write(this: Turn, seen: int, holder: Holder | None, *, due_now: bool = False) -> list[Lease]:
@@ -181,17 +196,21 @@ def _after(this: Turn) -> None:
 def decide_or_stuck(this: Turn) -> None:
     """Decide until nothing follows. A fault of ours keeps the facts and leaves the run stuck, to be tried again."""
     program = Program(this.plan, performers.resolver(this.plan))
-    was_stuck = this.history.stuck
     try:
         for _ in advance(program, this.history, this._stamp):
             pass
     except Exception as error:
-        stuck = _stuck(error)
-        if was_stuck != stuck or this.new:
-            this.record(Event(e.RUN_STUCK, "", stuck))
+        _remember_stuck(this, _stuck(error))
         return
-    if was_stuck and not this.new:
+    if this.history.stuck:
         this.record(Event(e.RUN_RESUMED))
+
+
+def _remember_stuck(this: Turn, stuck: Mapping[str, Any]) -> None:
+    """The same trouble again is worth an event only when it was time to try again: that event sets the next time."""
+    until = stuck_until(this.history)
+    if this.history.stuck != stuck or (until and until <= this.now):
+        this.record(Event(e.RUN_STUCK, "", stuck))
 
 
 def _stuck(error: Exception) -> Mapping[str, Any]:
@@ -212,7 +231,7 @@ def start(run: Run, plan: Plan, started: Event) -> Turn:
     with transaction.atomic(durable=True):
         run.created_at = run.updated_at = now = timezone.now()
         run.save(force_insert=True)
-        facts = warm.RunFacts(run.id, run.profile_id)
+        facts = warm.RunFacts(run.id, run.profile_id, {INPUT_SEQ: started.body})
         this = Turn(run=facts, history=History(plan), now=now)
         this.record(started)
         decide_or_stuck(this)

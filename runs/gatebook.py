@@ -9,10 +9,12 @@ from django.contrib.auth.models import Group
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.plan import Plan
 from runs.models import Gate, GateAudience
+from runs.seams import notification
 
 
 def open_gate(run_id: str, profile_id: int, plan: Plan, event: Event) -> None:
     """Insert the gate of `gate.opened`; its body is what is shown."""
+    assert event.at is not None
     data, shown = event.data, event.body
     step = plan.step[event.key]
     rules = {name: step.spec[name] for name in ("assignees", "escalate_to", "stop_on", "relay") if name in step.spec}
@@ -30,14 +32,10 @@ def open_gate(run_id: str, profile_id: int, plan: Plan, event: Event) -> None:
         digest=data["digest"],
         quorum=data.get("quorum", 1),
         waiting_since=event.at,
-        due_at=_due(event, minutes),
+        due_at=event.at + timedelta(minutes=minutes) if minutes else None,
         on_timeout=data.get("on_timeout", "") if minutes else "",
     )
     _ask(gate, audiences(rules.get("assignees") or [], profile_id))
-
-
-def _due(event: Event, minutes: int | None) -> datetime | None:
-    return event.at + timedelta(minutes=minutes) if event.at and minutes else None
 
 
 def audiences(names: list[str], profile_id: int) -> list[str]:
@@ -90,14 +88,16 @@ def close_all(*, run_id: str, keys: list[str] | None, at: datetime | None) -> No
     gates.update(status="closed", ended_at=at)
 
 
-def escalate(run_id: str, plan: Plan, event: Event) -> None:
-    """Ask `escalate_to` as well; the gate keeps waiting."""
+def escalate(run_id: str, event: Event) -> None:
+    """Ask `escalate_to` as well and tell them once; the gate keeps waiting."""
     gate = _gate(run_id, event)
     gate.escalated_at = event.at
     gate.save(update_fields=["escalated_at"])
-    target = plan.step[event.key].spec.get("escalate_to") or ""
-    if target:
+    if target := event.data["to"]:
         _ask(gate, audiences([target], gate.profile_id))
+        design, source = gate.run.design, f"escalated:{run_id}:{gate.key}:{gate.round}"
+        title = f"{design.title or design.slug}: {gate.key} needs you"
+        notification.notify(target=target, run_id=run_id, source=source, title=title, text=gate.question)
 
 
 def _gate(run_id: str, event: Event) -> Gate:

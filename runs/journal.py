@@ -17,6 +17,7 @@ from hermes_workflow.core.status import status_of
 from hermes_workflow.fields import dumps
 from runs import append_only, gatebook
 from runs.models import Attempt, Delivery, Run
+from runs.seams import deliver
 
 
 Adapt = Callable[[datetime], Any]
@@ -179,9 +180,28 @@ def _fence_open(entry: Entry) -> None:
 
 
 def _keep_receipt(entry: Entry, event: Event) -> None:
+    Delivery.objects.create(run_id=entry.run_id, key=event.key, **receipt(event))
+
+
+def receipt(event: Event) -> dict[str, Any]:
+    """The columns of the receipt that an event stands for: a parcel's, or an escalation's under the round of its gate."""
     data = event.data
-    receipt = {"target": data["target"][:255], "ok": data["ok"], "detail": data["detail"][:500], "at": event.at}
-    Delivery.objects.create(run_id=entry.run_id, key=event.key, number=data["number"], **receipt)
+    if event.type == e.GATE_ESCALATED:
+        ok, detail = deliver.notified(data["to"], data["reached"])
+        data = {"number": data["round"], "target": data["to"], "ok": ok, "detail": detail}
+    return {
+        "number": data["number"],
+        "target": data["target"][:255],
+        "ok": data["ok"],
+        "detail": data["detail"][:500],
+        "at": event.at,
+    }
+
+
+def _escalate(entry: Entry, event: Event) -> None:
+    gatebook.escalate(entry.run_id, event)
+    if event.data["to"]:
+        _keep_receipt(entry, event)
 
 
 def _end_gates(entry: Entry, event: Event) -> None:
@@ -197,7 +217,7 @@ _PROJECTIONS: dict[str, Any] = {
     e.GATE_ANSWERED: lambda entry, event: gatebook.end(entry.run_id, event, "answered"),
     e.GATE_EXPIRED: lambda entry, event: gatebook.end(entry.run_id, event, "expired"),
     e.GATE_CLOSED: lambda entry, event: gatebook.end(entry.run_id, event, "closed"),
-    e.GATE_ESCALATED: lambda entry, event: gatebook.escalate(entry.run_id, entry.history.plan, event),
+    e.GATE_ESCALATED: _escalate,
 }
 
 

@@ -48,9 +48,14 @@ def _notify(parcel: Parcel) -> tuple[bool, str]:
     reached = notification.notify(
         target=parcel.target, run_id=parcel.run_id, source=parcel.idempotency_key, title=parcel.title, text=parcel.text
     )
-    return (
-        (True, f"shown to {', '.join(reached)}") if reached else (False, f"nobody to notify: {parcel.target} is not a user or group here")
-    )
+    return notified(parcel.target, reached)
+
+
+def notified(target: str, reached: list[str]) -> tuple[bool, str]:
+    """What the receipt of a notification says."""
+    if reached:
+        return True, f"shown to {', '.join(reached)}"
+    return False, f"nobody to notify: {target} is not a user or group here"
 
 
 def _channel(parcel: Parcel) -> tuple[bool, str]:
