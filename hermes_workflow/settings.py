@@ -168,14 +168,20 @@ AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 
 KNOX_TOKEN_MODEL = "hermes_workflow.Token"
+MIGRATION_MODULES = {"knox": None}  # its migrations make a token table that nothing uses, and PostgreSQL could not be flushed
 REST_KNOX = {"TOKEN_TTL": timedelta(days=env("HERMES_TOKEN_DAYS")), "AUTH_HEADER_PREFIX": "Token"}
 
 REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["knox.auth.TokenAuthentication", "rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "hermes_workflow.http.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["hermes_workflow.http.bodies.JSONBody"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "hermes_workflow.http.endpoint.AlwaysJSON",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "hermes_workflow.http.errors.handle",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
@@ -183,9 +189,12 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Designs, runs, gates and decisions.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "PREPROCESSING_HOOKS": ["hermes_workflow.http.endpoint.with_slash"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
+CSRF_FAILURE_VIEW = "hermes_workflow.http.errors.csrf_failure"
+AXES_LOCKOUT_CALLABLE = "hermes_workflow.http.errors.locked_out"
 
 # --- what a browser is told ------------------------------------------------------------------------------------------
 
@@ -249,7 +258,7 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"()": "hermes_workflow.logs.OneLine", "format": "%(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env("HERMES_LOG_LEVEL")},
-    "loggers": {"axes": {"level": "WARNING"}},
+    "loggers": {"axes": {"level": "WARNING"}, "django-q": {"level": "WARNING"}},
 }
 
 if TESTING:
