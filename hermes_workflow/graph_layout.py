@@ -92,15 +92,15 @@ def _without_cycles(nodes: Iterable[str], pairs: Sequence[Pair]) -> list[Pair]:
         colour.setdefault(root, 1)
         while stack:
             node, rest = stack[-1]
-            target = next(rest, None)
-            if target is None:
+            child = next(rest, None)
+            if child is None:
                 colour[node] = 2
                 stack.pop()
-            elif colour.get(target) == 1:
-                closing.add((node, target))
-            elif target not in colour:
-                colour[target] = 1
-                stack.append((target, iter(children[target])))
+            elif colour.get(child) == 1:
+                closing.add((node, child))
+            elif child not in colour:
+                colour[child] = 1
+                stack.append((child, iter(children[child])))
     return [pair for pair in pairs if pair not in closing]
 
 

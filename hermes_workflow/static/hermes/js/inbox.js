@@ -19,9 +19,22 @@ function markCurrent(id) {
   }
 }
 
+// Rows that others answered stay, greyed, until this person moves on: the list is asked to keep what is shown.
+let passed = new Set();
+let current = document.getElementById("gate-detail")?.dataset.gateId;
+
+document.addEventListener("htmx:configRequest", (event) => {
+  if (event.detail.elt.id !== "gate-rows") return;
+  const ids = [...document.querySelectorAll("#gate-rows [data-gate-id]")].map((row) => row.dataset.gateId).filter((id) => !passed.has(id));
+  event.detail.parameters.shown = ids.join(",");
+});
+
 document.addEventListener("htmx:afterSettle", () => {
-  const detail = document.getElementById("gate-detail");
-  if (detail?.dataset.gateId) markCurrent(detail.dataset.gateId);
+  const id = document.getElementById("gate-detail")?.dataset.gateId;
+  if (!id) return;
+  markCurrent(id);
+  if (id !== current) passed = new Set([...document.querySelectorAll(".gate-row.is-answered")].map((row) => row.dataset.gateId));
+  current = id;
 });
 
 function commonOptions(boxes) {

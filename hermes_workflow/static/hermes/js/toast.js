@@ -15,16 +15,13 @@ function start(toast) {
 }
 
 function show({ text, href, link }) {
-  const toast = document.createElement("div");
-  toast.className = "toast";
-  const words = document.createElement("span");
-  words.textContent = text;
-  toast.append(words);
+  const toast = document.getElementById("toast-template").content.firstElementChild.cloneNode(true);
+  toast.querySelector("span").textContent = text;
   if (href?.startsWith("/")) {
     const anchor = document.createElement("a");
     anchor.href = href;
     anchor.textContent = link || "Open";
-    toast.append(anchor);
+    toast.querySelector("[data-dismiss]").before(anchor);
   }
   region.append(toast);
   start(toast);
