@@ -12,7 +12,6 @@ from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.plan import Plan
 from runs.models import Event as EventRow
-from runs.models import Run
 
 CAPACITY = 256
 PLANS = 64
@@ -78,10 +77,10 @@ def plan_of(digest: str, body: dict[str, object] | None = None) -> Plan:
 
 
 def _read(run_id: str, kept: tuple[RunFacts, History] | None, locked: bool) -> tuple[RunFacts, History]:
-    rows = Run.objects.filter(pk=run_id)
-    if locked and connection.features.has_select_for_update:
-        rows = rows.select_for_update(of=("self",))
-    row = rows.values_list("seq", "plan_id", "profile_id").first()
+    lock = " FOR UPDATE" if locked and connection.features.has_select_for_update else ""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT seq, plan_id, profile_id FROM runs_run WHERE id = %s{lock}", [run_id])  # noqa: S608 - a constant
+        row = cursor.fetchone()
     if row is None:
         raise NotFound("there is no such run")
     seq, digest, profile_id = row
