@@ -69,9 +69,9 @@ class Principal:
         """Whether a role of this principal allows the action, within what its token allows."""
         if not self.user.is_active:
             return False
-        if self.is_bot:
-            return action in BOT_SCOPES and (self.token is None or not self.token.scopes or action in self.token.scopes)
-        return bool(self.roles & MAY[action])
+        if self.token and self.token.scopes and action not in self.token.scopes:
+            return False
+        return action in BOT_SCOPES if self.is_bot else bool(self.roles & MAY[action])
 
     def require(self, action: str) -> None:
         """Raises Forbidden, saying which roles may."""

@@ -179,7 +179,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["hermes_workflow.http.bodies.JSONBody"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "hermes_workflow.http.endpoint.AlwaysJSON",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "hermes_workflow.http.negotiation.AlwaysJSON",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "hermes_workflow.http.errors.handle",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
@@ -189,7 +189,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Designs, runs, gates and decisions.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
-    "PREPROCESSING_HOOKS": ["hermes_workflow.http.endpoint.with_slash"],
+    "PREPROCESSING_HOOKS": ["hermes_workflow.http.openapi.with_slash"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }

@@ -91,9 +91,7 @@ def _started_before(principal: Principal, key: str, fingerprint: str) -> Run | N
 
 def read_run(*, principal: Principal, run_id: str) -> dict[str, Any]:
     """The run document, deadlines honoured first. Raises NotFound."""
-    run = selectors.run_for(principal, run_id)
-    if run.due_at and run.due_at <= timezone.now():
-        engine.turn(run_id)
+    honour_deadline(selectors.run_for(principal, run_id))
     return document_of(principal=principal, run_id=run_id)
 
 
@@ -103,6 +101,12 @@ def document_of(*, principal: Principal, run_id: str) -> dict[str, Any]:
         run = selectors.run_for(principal, run_id)
         turn.fetch({INPUT_SEQ} | seqs_for(turn.history, turn.plan.step))
         return documents.run_document(run, turn.history, turn.bodies, selectors.open_gates(run_id))
+
+
+def honour_deadline(run: Run) -> None:
+    """Let time pass for one run before anything of it is read."""
+    if run.due_at and run.due_at <= timezone.now():
+        engine.turn(run.pk)
 
 
 def honour_deadlines() -> None:
@@ -174,9 +178,10 @@ def _again(history: History) -> list[str]:
 
 
 def _again_under(history: History, plan: Plan) -> list[str]:
-    """As `_again`, and what another plan may decide differently: conditions, skips, and steps of another kind."""
+    """As `_again`, and what another plan may decide differently: conditions, skips, steps of another kind, work on steps it lacks."""
     old = history.plan.step
-    return [
+    gone = [key for key in (*history.open_attempts, *history.undecided) if key not in plan.step]
+    return gone + [
         step.id
         for step in plan.steps
         if history.outcome(step.id) in (FAILED, SKIPPED, FALSE)
