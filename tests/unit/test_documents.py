@@ -1,5 +1,6 @@
 """The strict readers: what no door may take in, and the one spelling of a value."""
 
+import contextlib
 import json
 import time
 
@@ -8,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hermes_workflow.core.documents import MAX_VALUES, canonical, check_value, digest, read_json
-from hermes_workflow.core.errors import HermesError, Malformed, TooLarge
+from hermes_workflow.core.errors import Malformed, TooLarge
 from hermes_workflow.dialects.strict_yaml import read_yaml
 from tests.unit.hostile import entries
 
@@ -97,12 +98,12 @@ def test_what_json_writes_is_read_back_unchanged(value):
 
 
 @given(st.text(max_size=40) | st.binary(max_size=40))
-def test_any_data_is_read_or_refused(data):
+def test_any_data_is_read_as_a_clean_value_or_refused(data):
     for read in (read_json, read_yaml):
-        try:
-            check_value(read(data))
-        except HermesError as error:
-            assert error.status in (400, 413)
+        value = None
+        with contextlib.suppress(Malformed, TooLarge):
+            value = read(data)
+        check_value(value)
 
 
 def nested(depth):

@@ -1,6 +1,5 @@
 """Conditions: what parses, where refusals point, and how strictly values compare."""
 
-import contextlib
 import time
 
 import pytest
@@ -15,6 +14,15 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=8,
 )
+
+
+def refusal(text):
+    """The message of the refusal; empty when `text` parses."""
+    try:
+        parse(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def holds(condition, output):
@@ -83,13 +91,11 @@ def test_only_text_is_a_condition(value):
 
 @pytest.mark.parametrize("entry", entries("condition", "field"), ids=lambda entry: entry["id"])
 def test_a_hostile_condition_is_refused_with_a_column_or_reads_a_key_that_is_not_there(entry):
-    try:
-        parsed = parse(entry["value"])
-    except ValueError as error:
-        assert str(error).startswith("column ")
-        assert len(str(error)) < 250
+    if msg := refusal(entry["value"]):
+        assert msg.startswith("column ")
+        assert len(msg) < 250
     else:
-        assert explain(parsed, {"a": {"x": "text"}}) == (False, f"path missing: {entry['value'].split(' ')[0]}")
+        assert explain(entry["value"], {"a": {"x": "text"}}) == (False, f"path missing: {entry['value'].split(' ')[0]}")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +115,7 @@ def test_a_hostile_output_compares_as_documented(entry_id, condition, expected):
         ("out.a.x == 1.0", {"x": 1}, True),
         ("out.a.x == true", {"x": 1}, False),
         ("out.a.x != true", {"x": 1}, True),
-        ('out.a.x != 1', {"x": "1"}, True),
+        ("out.a.x != 1", {"x": "1"}, True),
         ("out.a.x == null", {"x": None}, True),
         ("out.a.x < null", {"x": None}, False),
         ("out.a.x <= true", {"x": True}, False),
@@ -195,10 +201,7 @@ def test_huge_whole_numbers_compare_without_overflow(sign, power):
 
 @given(st.text(max_size=60) | st.builds("out.a.{}".format, st.text(alphabet="x.01 =!<>'\"\\ucontains()é", max_size=40)))
 def test_any_text_parses_or_is_refused_with_a_column(text):
-    try:
-        assert isinstance(parse(text), Expression)
-    except ValueError as error:
-        assert str(error).startswith("column ")
+    assert refusal(text)[:7] in ("", "column ")
 
 
 @given(st.sampled_from(["==", "!=", "<", "<=", ">", ">=", "contains"]), st.sampled_from(["1", "'a'", "true", "null", "1.5"]), json_values)
@@ -208,9 +211,10 @@ def test_any_output_can_be_compared(op, literal, output):
     assert trace
 
 
-@pytest.mark.parametrize("text", ["out." + "a" * 496, "out.a" + "." * 495, "out.a.x == " + "9" * 489, "out.a.x == '" + "\\n" * 243, " " * 500])
+@pytest.mark.parametrize(
+    "text", ["out." + "a" * 496, "out.a" + "." * 495, "out.a.x == " + "9" * 489, "out.a.x == '" + "\\n" * 243, " " * 500]
+)
 def test_the_longest_condition_is_read_in_no_time(text):
     started = time.perf_counter()
-    with contextlib.suppress(ValueError):
-        parse(text)
+    refusal(text)
     assert time.perf_counter() - started < 0.1

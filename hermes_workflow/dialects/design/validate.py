@@ -72,7 +72,7 @@ _HEAD = (
     "# Rules of a design",
     "",
     "Every door holds a design to these rules, and shows all defects at once as `{node, field, msg}`: only `shape` stops the reading.",
-    '`null` for an optional key means absent, unknown keys are kept and ignored, counts are whole numbers: `2.0` and `true` are not.',
+    "`null` for an optional key means absent, unknown keys are kept and ignored, counts are whole numbers: `2.0` and `true` are not.",
     "This page is written from the rules themselves: `python -m hermes_workflow.dialects.design > docs/rules.md`.",
     "",
     "| rule | what holds |",
