@@ -1,6 +1,7 @@
 """The output of each node, put together from the history and the bodies of the events that hold them."""
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from hermes_workflow.core.history import FALSE, PASSED, History
@@ -19,10 +20,15 @@ def seqs_for(history: History, keys: Iterable[str]) -> set[int]:
         if state is None or not state.outcome:
             continue
         if "collect" in state.data:
-            found |= seqs_for(history, state.data["collect"])
+            found |= seqs_for(history, map(partial(_today, history), state.data["collect"]))
         elif state.body_seq:
             found.add(state.body_seq)
     return found
+
+
+def _today(history: History, collected: str) -> str:
+    """A collected parent by its present name: one that is no step was the trigger, which a later version may call otherwise."""
+    return collected if collected in history.steps else history.plan.trigger
 
 
 def has_output(history: History, key: str) -> bool:
@@ -36,7 +42,7 @@ def output_of(history: History, bodies: Mapping[int, Any], key: str) -> Any:
         return bodies.get(INPUT_SEQ)
     data = history.steps[key].data
     if "collect" in data:
-        return {parent: output_of(history, bodies, parent) for parent in data["collect"]}
+        return {parent: output_of(history, bodies, _today(history, parent)) for parent in data["collect"]}
     if "result" in data:
         return {"result": data["result"]}
     if "answer" in data:
