@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
 from django.db.models import F
 
 from hermes_workflow.core import events as e
@@ -18,7 +17,7 @@ from hermes_workflow.fields import dumps
 from runs import append_only, gatebook
 from runs.models import Attempt, Delivery, Run
 from runs.seams import deliver
-
+from runs.statements import Statement, execute
 
 Adapt = Callable[[datetime], Any]
 
@@ -82,20 +81,29 @@ def write(entry: Entry) -> list[Lease]:
     """Record the turn. Returns the attempts it opened and already holds. Raises SeqLost or FenceLost, and then nothing is written."""
     adapt = connection.ops.adapt_datetimefield_value
     now = adapt(entry.now)
-    with connection.cursor() as cursor:
-        _advance_run(cursor, entry, now, adapt)
-        if entry.settlement:
-            _settle(cursor, entry.settlement, now)
-        _fence_open(entry)
-        _insert_events(cursor, entry, now)
-        leases = _open_attempts(cursor, entry, now, adapt)
+    opening = [event for event in entry.events if event.type == e.STEP_SCHEDULED and event.key in entry.history.open_attempts]
+    ours = _first_due(opening) if entry.holder else None
+    _fence_open(entry)
+    statements = [_advance_run(entry, now, adapt)]
+    if entry.settlement:
+        statements.append(_settle(entry.settlement, now))
+    if entry.events:
+        statements.append(_insert_events(entry, now))
+    if opening:
+        statements.append(_open_attempts(entry, opening, ours, now, adapt))
+    ids = {key: row_id for row_id, key in execute(statements)}
     for event in entry.events:
         if project := _PROJECTIONS.get(event.type):
             project(entry, event)
-    return leases
+    return [Lease(ids[ours.key], entry.run_id, ours.key, ours.data["number"], ours.data["kind"], fence=1)] if ours else []
 
 
-def _advance_run(cursor: CursorWrapper, entry: Entry, now: Any, adapt: Adapt) -> None:
+def _first_due(opening: list[Event]) -> Event | None:
+    """The one attempt that goes to the holder, who can do one at a time."""
+    return next((event for event in opening if not event.data.get("delay")), None)
+
+
+def _advance_run(entry: Entry, now: Any, adapt: Adapt) -> Statement:
     history = entry.history
     due = due_at(history)
     values: dict[str, Any] = {
@@ -110,32 +118,23 @@ def _advance_run(cursor: CursorWrapper, entry: Entry, now: Any, adapt: Adapt) ->
     if entry.version_id:
         values |= {"version_id": entry.version_id, "plan_id": entry.plan_digest}
     assignments = ", ".join(f"{name} = %s" for name in values)
-    cursor.execute(
-        f"UPDATE runs_run SET {assignments} WHERE id = %s AND seq = %s",  # noqa: S608 - column names are ours
-        [*values.values(), entry.run_id, entry.seen],
-    )
-    if cursor.rowcount != 1:
-        raise SeqLost(entry.run_id)
+    sql = f"UPDATE runs_run SET {assignments} WHERE id = %s AND seq = %s"  # noqa: S608 - column names are ours
+    return Statement(sql, [*values.values(), entry.run_id, entry.seen], guard=SeqLost(entry.run_id))
 
 
-def _settle(cursor: CursorWrapper, settlement: Settlement, now: Any) -> None:
-    cursor.execute(
-        "UPDATE runs_attempt SET status = %s, ended_at = %s, lease_until = NULL WHERE id = %s AND fence = %s AND status = 'leased'",
-        [settlement.status, now, settlement.lease.id, settlement.lease.fence],
-    )
-    if cursor.rowcount != 1:
-        raise FenceLost(settlement.lease)
+def _settle(settlement: Settlement, now: Any) -> Statement:
+    sql = "UPDATE runs_attempt SET status = %s, ended_at = %s, lease_until = NULL WHERE id = %s AND fence = %s AND status = 'leased'"
+    lease = settlement.lease
+    return Statement(sql, [settlement.status, now, lease.id, lease.fence], guard=FenceLost(lease))
 
 
-def _insert_events(cursor: CursorWrapper, entry: Entry, now: Any) -> None:
-    if not entry.events:
-        return
+def _insert_events(entry: Entry, now: Any) -> Statement:
     rows: list[Any] = []
     for event in entry.events:
         body = None if event.body is None and not has_body(event) else dumps(event.body)
         rows += [entry.run_id, event.seq, event.v, event.type, event.key, now, dumps(event.data), body]
     marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(entry.events))
-    cursor.execute(f"INSERT INTO runs_event (run_id, seq, v, type, key, at, data, body) VALUES {marks}", rows)  # noqa: S608
+    return Statement(f"INSERT INTO runs_event (run_id, seq, v, type, key, at, data, body) VALUES {marks}", rows)  # noqa: S608
 
 
 def has_body(event: Event) -> bool:
@@ -143,29 +142,18 @@ def has_body(event: Event) -> bool:
     return event.type == e.STEP_COMPLETED and "collect" not in event.data
 
 
-def _open_attempts(cursor: CursorWrapper, entry: Entry, now: Any, adapt: Adapt) -> list[Lease]:
-    """Insert the attempts that were scheduled. The first one that is due now goes to the holder, who can do one at a time."""
-    opened = [event for event in entry.events if event.type == e.STEP_SCHEDULED and event.key in entry.history.open_attempts]
-    if not opened:
-        return []
-    due_now = [event for event in opened if not event.data.get("delay")]
-    ours = due_now[0] if due_now and entry.holder else None
+def _open_attempts(entry: Entry, opening: list[Event], ours: Event | None, now: Any, adapt: Adapt) -> Statement:
     rows: list[Any] = []
-    for event in opened:
+    for event in opening:
         ready_at = adapt(entry.now + timedelta(seconds=event.data["delay"])) if event.data.get("delay") else now
         rows += [entry.run_id, event.key, event.data["number"], event.data["kind"], "{}", "", ready_at]
         if entry.holder and event is ours:
             rows += ["leased", 1, 1, entry.holder.worker, adapt(entry.holder.until)]
         else:
             rows += ["ready", 0, 0, "", None]
-    marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(opened))
-    cursor.execute(
-        "INSERT INTO runs_attempt (run_id, key, number, kind, payload, ref, ready_at, status, fence, claims, worker, lease_until)"  # noqa: S608
-        f" VALUES {marks} RETURNING id, key",
-        rows,
-    )
-    ids = {key: row_id for row_id, key in cursor.fetchall()}
-    return [Lease(ids[ours.key], entry.run_id, ours.key, ours.data["number"], ours.data["kind"], fence=1)] if ours else []
+    marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(opening))
+    columns = "run_id, key, number, kind, payload, ref, ready_at, status, fence, claims, worker, lease_until"
+    return Statement(f"INSERT INTO runs_attempt ({columns}) VALUES {marks} RETURNING id, key", rows, returns=True)  # noqa: S608
 
 
 def _fence_open(entry: Entry) -> None:
