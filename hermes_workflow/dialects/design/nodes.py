@@ -86,17 +86,18 @@ def _plain(ids: list[Any]) -> bool:
 def _settle(graph: Graph) -> None:
     """Settle every step whose parents are settled. Sweeps go forth and back, as most documents are written in one of these orders."""
     above, settled, by_id = graph.above, graph.settled, graph.by_id
-    settled.update(name for name, _ in graph.of["trigger"] if name in by_id)
+    settled.update(named[0] for named in graph.of["trigger"] if by_id.get(named[0]) is named)
     rest = graph.steps
-    if len(by_id) < len(graph.all) or not all(map(str.isascii, by_id)):
+    if len(by_id) < len(graph.all) or not "".join(by_id).isascii():
         rest = [named for named in rest if by_id.get(named[0]) is named]
+    covers = settled.issuperset
     while rest:
         late = []
         for named in rest:
             name, node = named
             after: Any = node.get("after")
             try:
-                clean = isinstance(after, list) and settled.issuperset(after)
+                clean = isinstance(after, list) and covers(after)
             except TypeError:  # something in it cannot be a key
                 clean = False
             if clean:

@@ -1,6 +1,7 @@
 """The rulebook: one pure function that says whether a graph may be stored or run, and the table of its rules."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from hermes_workflow.core.text import shorten
@@ -43,10 +44,7 @@ def validate_designer_graph(graph: Any) -> list[Defect]:
 
 
 def _defects(graph: Graph) -> list[Defect]:
-    found: list[Defect] = []
-    for rule in RULES:
-        found += rule(graph)
-    return found
+    return list(chain.from_iterable(rule(graph) for rule in RULES))
 
 
 def shape(graph: Any) -> Iterator[Defect]:
