@@ -99,6 +99,8 @@ def _take(principal: Principal, gate: Gate, reply: Reply) -> str:
     record = _perform if gate.kind == Gate.Kind.AGENT else _vote
 
     def take_in(turn: Turn) -> None:
+        if _said_before(principal, reply, fingerprint):
+            return
         refuse_over(gate, turn.history, person.id)
         decision = _decision(principal, person, gate, reply, fingerprint, turn)
         record(turn, gate, person, reply)

@@ -3,10 +3,10 @@
 from typing import Any
 
 from django.contrib.auth.models import Group, User
+from django.utils import timezone
 
 from approvals.models import ChatIdentity
 from approvals.services import Source, answer_gate
-from django.utils import timezone
 from hermes_workflow.models import Profile, Token
 from hermes_workflow.rights import BOT, REVIEWER, Principal
 from runs.models import Gate
