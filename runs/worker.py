@@ -7,7 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from django.db import DatabaseError
+
 from hermes_workflow.core import events as e
+from hermes_workflow.core.errors import NotFound
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.failures import hint_for
 from hermes_workflow.core.scheduler import collected, tests_for
@@ -46,15 +49,31 @@ def drain(*, run_id: str | None = None, seconds: float = DRAIN_SECONDS) -> int:
 def work_through(lease: Lease, *, until: float) -> int:
     """Perform a held attempt and, while there is time, the next one that its turn opened and holds. Returns how many."""
     with engine.glance(lease.run_id) as glance:
-        work = assignments.prepare(lease, glance)
+        work = prepare(lease, glance)
     for done in range(1, 1_000_000):
         turn = settle(lease, work, perform(lease, work), hold=time.monotonic() < until)
         if turn is None or not turn.leases:
             return done
         lease = turn.leases[0]
-        work = assignments.prepare(lease, turn)
+        work = prepare(lease, turn)
         turn.put_back()
     return done
+
+
+def prepare(lease: Lease, turn: Turn) -> Work:
+    """What is to be done. One that cannot be made out fails the attempt; a database that fails does not: the lease runs out."""
+    try:
+        return assignments.prepare(lease, turn)
+    except DatabaseError:
+        raise
+    except Exception as error:
+        logger.exception("the assignment of %s:%s cannot be made", lease.run_id, lease.key)
+        return internal(error)
+
+
+def internal(error: Exception) -> Failed:
+    """A mistake of ours, as an outcome."""
+    return Failed("internal", f"{type(error).__name__}: {error}"[:500], hint_for("internal"))
 
 
 def perform(lease: Lease, work: Work) -> Outcome:
@@ -69,7 +88,7 @@ def perform(lease: Lease, work: Work) -> Outcome:
             return _call(work, cancelled)
         except Exception as error:
             logger.exception("the performer of %s:%s failed", lease.run_id, lease.key)
-            return Failed("internal", f"{type(error).__name__}: {error}"[:500], hint_for("internal"))
+            return internal(error)
 
 
 def _call(work: Performance | Parcel, cancelled: Callable[[], bool]) -> Outcome:
@@ -91,7 +110,7 @@ def settle(lease: Lease, work: Work, outcome: Outcome, *, hold: bool) -> Turn | 
 
     try:
         return engine.turn(lease.run_id, take_in, holder=outbox.holder(name()) if hold else None, locked=False)
-    except FenceLost:
+    except (FenceLost, NotFound):
         logger.info("the outcome of %s:%s:%s came too late and changes nothing", lease.run_id, lease.key, lease.number)
         return None
 
