@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 def test_a_run_document_has_every_field_and_survives_json(performer: ScriptedPerformer):
     shown = b.ran(b.agent("draft"), b.approval("review"), b.output("out"), input={"text": "hello"})
     assert json.loads(json.dumps(shown)) == shown
-    wanted = "ok run_id workflow_id name dialect version status cursor outputs skipped pending pendings answers attempts deliveries error origin input"
-    assert set(wanted.split()) <= set(shown)
+    names = "ok run_id workflow_id name dialect version status cursor seq outputs skipped pending pendings answers attempts deliveries"
+    assert {*names.split(), "error", "origin", "input", "created_at", "updated_at", "next"} <= set(shown)
     assert (shown["status"], shown["ok"], shown["cursor"], shown["name"], shown["version"]) == ("awaiting_approval", True, 1, "flow", 1)
     assert shown["input"] == {"text": "hello"}
 
@@ -181,7 +181,8 @@ def test_a_gate_parks_with_question_options_context_and_since_when(performer: Sc
 
 
 def test_a_gates_answer_is_kept_in_answers_and_in_its_output(performer: ScriptedPerformer):
-    run_id = b.started(b.approval("review"), b.condition("yes", 'out.review.answer == "approve"'), b.condition("ann", 'out.review.by == "ann"'))
+    asked = b.condition("yes", 'out.review.answer == "approve"'), b.condition("ann", 'out.review.by == "ann"')
+    run_id = b.started(b.approval("review"), *asked)
     b.vote(run_id, "review", "approve", comment="fine")
     shown = b.document(run_id)
     assert shown["answers"] == {"review": "approve"}
