@@ -127,7 +127,11 @@ document.addEventListener("click", (event) => {
     form.classList.add("commenting");
     form.elements.comment.focus();
   }
-  if (button.matches("[data-problem-close]")) form.querySelector("[data-answer-result]").replaceChildren();
+  if (button.matches("[data-problem-close]")) {
+    form.querySelector("[data-answer-result]").replaceChildren();
+    document.body.dispatchEvent(new CustomEvent("hermes:changed"));
+    document.body.dispatchEvent(new CustomEvent("hermes:inbox"));
+  }
 }, true);
 
 document.addEventListener("hermes:arm", (event) => {

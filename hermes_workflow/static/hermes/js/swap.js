@@ -53,8 +53,17 @@ function restoreArmed(target, memory) {
   }
 }
 
+function keepComment(target, memory) {
+  const comment = [...memory.fields].find(([key]) => key.endsWith("-comment"))?.[1].value;
+  if (!comment || target.querySelector("form[data-answer]")) return;
+  const kept = document.getElementById("kept-comment").content.cloneNode(true);
+  kept.querySelector("blockquote").textContent = comment;
+  (target.querySelector(".answer-bar") ?? target).append(kept);
+}
+
 function restore(target, memory) {
   restoreFields(target, memory);
+  keepComment(target, memory);
   for (const id of memory.open) document.getElementById(id)?.setAttribute("open", "");
   for (const id of memory.tabs) document.getElementById(id)?.dispatchEvent(new CustomEvent("hermes:restore-tab", { bubbles: true }));
   restoreArmed(target, memory);
@@ -68,9 +77,17 @@ function restore(target, memory) {
   if (memory.focus.at != null && element?.setSelectionRange) element.setSelectionRange(memory.focus.at, memory.focus.end);
 }
 
+// An answer on its way, or a refusal being read, is not swapped away by news; what the server says next replaces it.
+const busy = (part) => part.matches?.("[data-keep]") && part.querySelector("form[data-answer][data-sending], [data-answer-result] > [data-problem]");
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.requestConfig.verb === "get" && busy(event.detail.elt)) event.preventDefault();
+});
+
 document.addEventListener("htmx:beforeSwap", (event) => {
-  const target = event.detail.target;
-  const refetch = event.detail.requestConfig?.verb === "get" && target?.id && target.hasAttribute("data-keep");
+  const { target, requestConfig } = event.detail;
+  if (requestConfig?.verb === "get" && requestConfig.elt === target && busy(target)) event.detail.shouldSwap = false;
+  const refetch = requestConfig?.verb === "get" && target?.id && target.hasAttribute("data-keep") && requestConfig.elt === target;
   kept = refetch && event.detail.shouldSwap ? { id: target.id, memory: remember(target) } : null;
 });
 

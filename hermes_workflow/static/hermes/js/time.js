@@ -39,7 +39,13 @@ function tickLeft(element, at, now) {
   if (holder) setUrgency(holder, urgency(seconds, total));
   if (seconds > 0) say(element, `${span(seconds)} left`);
   else if (element.dataset.timeout === "escalate") say(element, `escalated ${ago(-seconds)}`);
-  else if (element.textContent.endsWith(" left")) say(element, "closed, timed out");
+  else if (element.textContent.endsWith(" left")) passed(element);
+}
+
+// Reading honours deadlines, so a page that shows one passing asks again and gets what it led to.
+function passed(element) {
+  say(element, "closed, timed out");
+  for (const name of ["hermes:inbox", "hermes:runs", "hermes:changed"]) document.body.dispatchEvent(new CustomEvent(name));
 }
 
 function tickMeter(meter, now) {
