@@ -12,11 +12,20 @@ pages = get_asgi_application()
 # Django must be set up before anything that imports a model.
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from channels.security.websocket import WebsocketDenier  # noqa: E402
 from django.db import connections  # noqa: E402
+from django.urls import path, re_path  # noqa: E402
 
+from approvals.consumers import InboxSocket  # noqa: E402
 from hermes_workflow.origins import SameOrigin  # noqa: E402
+from runs.consumers import RunSocket, RunsSocket  # noqa: E402
 
-websocket_urlpatterns: list[Any] = []
+websocket_urlpatterns: list[Any] = [
+    path("ws/inbox/", InboxSocket.as_asgi()),
+    path("ws/runs/", RunsSocket.as_asgi()),
+    re_path(r"^ws/runs/(?P<run_id>[a-f0-9]{6,32})/$", RunSocket.as_asgi()),
+    re_path("", WebsocketDenier.as_asgi()),
+]
 
 
 async def pages_then_close(scope: Any, receive: Any, send: Any) -> None:

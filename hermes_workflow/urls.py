@@ -10,6 +10,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", probes.readyz),
     path("admin/", admin.site.urls),
     path("api/", include("hermes_workflow.api.urls")),
+    path("", include("hermes_workflow.views.urls")),
 ]
 
 handler400 = "hermes_workflow.http.errors.bad_request"

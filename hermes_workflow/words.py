@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+
+from hermes_workflow.core.prompts import as_text
+from hermes_workflow.core.text import visible
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 SOON_SHARE = 0.25
@@ -102,3 +106,8 @@ def initials(name: str) -> str:
     parts = [part for part in name.replace(".", " ").replace("_", " ").replace("-", " ").split() if part]
     letters = "".join(parts)[:2] if len(parts) < 2 else "".join(part[0] for part in (parts[:1] + parts[-1:]))
     return letters.upper()
+
+
+def shown(value: Any) -> str:
+    """A value as plain text in which nothing is invisible: text as it is, the rest as indented JSON, marks as [U+200B]."""
+    return "".join(f"[{part.text}]" if part.mark else part.text for part in visible(as_text(value)))

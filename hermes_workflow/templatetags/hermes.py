@@ -184,3 +184,9 @@ def pretty(value: Any) -> str:
 def short_id(value: Any) -> str:
     """The first eight characters of a run id or digest, without its algorithm."""
     return str(value).rpartition(":")[2][:8]
+
+
+@register.filter
+def visible_text(value: Any) -> str:
+    """A value as plain text in which nothing is invisible."""
+    return words.shown(value)

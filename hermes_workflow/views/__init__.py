@@ -1,0 +1,1 @@
+"""The pages of designs, the account, the bell, sign-in and search."""

@@ -1,0 +1,40 @@
+"""The bell: notices of deliveries, newest first."""
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from hermes_workflow.pages import PageRequest, page
+from runs.notices import read_all
+from runs.selectors import notices_for
+
+SHOWN = 20
+
+
+@page
+@require_GET
+def notices(request: PageRequest) -> HttpResponseBase:
+    """What the bell's panel holds; whole, it is a page for who has no JavaScript."""
+    return _panel(request)
+
+
+def _panel(request: PageRequest) -> HttpResponse:
+    rows = [
+        {"text": notice.title, "url": reverse("run", args=[notice.run_id]), "at": notice.created_at, "read": notice.read_at is not None}
+        for notice in notices_for(request.principal)[:SHOWN]
+    ]
+    template = "components/notice_list.html" if request.htmx else "account/notices.html"
+    return render(request, template, {"notices": rows, "read_url": reverse("notices-read")})
+
+
+@page
+@require_POST
+def read(request: PageRequest) -> HttpResponseBase:
+    """Everything in the bell is read."""
+    read_all(principal=request.principal)
+    if not request.htmx:
+        return redirect("notices")
+    response = _panel(request)
+    response["HX-Trigger-After-Settle"] = '{"hermes:inbox": ""}'
+    return response

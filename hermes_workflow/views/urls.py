@@ -1,0 +1,40 @@
+"""The addresses of pages."""
+
+from django.contrib.auth.views import LoginView, LogoutView
+from django.urls import path, re_path
+
+from approvals import views as gates
+from hermes_workflow.views import account, bell, designs, search
+from runs import views as runs
+
+ID = r"(?P<{}>[0-9]{{1,18}})"
+GATE = ID.format("gate_id")
+RUN = r"(?P<run_id>[a-f0-9]{6,32})"
+NAME = r"(?P<name>[a-z0-9][a-z0-9_.-]{0,63})"
+
+urlpatterns = [
+    path("", gates.inbox, name="home"),
+    path("inbox/", gates.inbox, name="inbox"),
+    re_path(rf"^inbox/{GATE}/$", gates.gate, name="gate"),
+    re_path(rf"^inbox/{GATE}/answer/$", gates.answer, name="answer"),
+    path("counts/", gates.counts, name="counts"),
+    path("runs/", runs.runs, name="runs"),
+    re_path(rf"^runs/{RUN}/$", runs.run, name="run"),
+    re_path(rf"^runs/{RUN}/retry/$", runs.retry, name="run-retry"),
+    re_path(rf"^runs/{RUN}/cancel/$", runs.cancel, name="run-cancel"),
+    re_path(rf"^runs/{RUN}/answer/{GATE}/$", runs.answer, name="run-answer"),
+    path("designs/", designs.designs, name="designs"),
+    re_path(rf"^designs/{NAME}/$", designs.design, name="design"),
+    re_path(rf"^designs/{NAME}/run/$", designs.start, name="design-run"),
+    path("account/", account.account, name="account"),
+    path("account/timezone/", account.timezone, name="account-timezone"),
+    path("account/tokens/", account.create_token, name="token-create"),
+    re_path(r"^account/tokens/(?P<token_id>[A-Za-z0-9_-]{1,64})/revoke/$", account.revoke_token, name="token-revoke"),
+    path("account/link/", account.link, name="account-link"),
+    re_path(rf"^account/chat/{ID.format('identity_id')}/remove/$", account.unlink, name="account-unlink"),
+    path("notices/", bell.notices, name="notices"),
+    path("notices/read/", bell.read, name="notices-read"),
+    path("search/", search.search, name="search"),
+    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+]
