@@ -1,7 +1,7 @@
 """The doors of the task queue: a ring drains due work, the schedule beats the pulse. Tasks carry ids only."""
 
+from runs import health, worker
 from runs import pulse as pulses
-from runs import worker
 
 
 def drain(run_id: str | None = None) -> int:
@@ -12,3 +12,8 @@ def drain(run_id: str | None = None) -> int:
 def pulse() -> None:
     """One beat; the task queue's own schedule calls it each minute."""
     pulses.beat()
+
+
+def canary() -> None:
+    """Prove that tasks are taken and run."""
+    health.sign(health.WORKERS)

@@ -20,10 +20,10 @@ ROOT = Path(__file__).parents[2]
 HOUSE = """
 import asyncio, sys
 from hermes_workflow.supervisor import Program, Supervisor, say
-programs = [Program(f"p{n}", (sys.executable, "-c", code)) for n, code in enumerate(sys.argv[1:])]
+programs = [Program(f"p{n}" if n else "workers", (sys.executable, "-c", code)) for n, code in enumerate(sys.argv[1:])]
 asyncio.run(Supervisor(programs, say, grace=0.5).run())
 """
-SLEEPS = "import time; print('ready', flush=True); time.sleep(600)"
+SLEEPS = "import os, time; os.write(1, b'ready\\n'); time.sleep(600)"
 DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + SLEEPS
 FORKS = "import os\nfrom hermes_workflow.leash import leash_forks\nleash_forks()\nfor _ in 'ab':\n os.fork()\n" + SLEEPS
 DIES = "print('lived', flush=True); raise SystemExit(3)"
@@ -98,8 +98,8 @@ def test_a_program_that_will_not_stop_is_killed_after_the_grace(supervise):
 
 def test_a_program_that_ends_starts_again_after_growing_pauses(supervise):
     house = supervise(DIES, SLEEPS)
-    house.shows("p0 | ended with status 3; starts again in 0.5 s")
-    house.shows("p0 | ended with status 3; starts again in 1 s")
+    house.shows("workers | ended with status 3; starts again in 0.5 s")
+    house.shows("workers | ended with status 3; starts again in 1 s")
     house.shows("lived", times=3)
 
 
@@ -112,14 +112,23 @@ def test_what_a_killed_leader_forked_ends_with_it(supervise):
     assert not first & set(house.alive())
 
 
+def test_workers_taken_for_wedged_are_replaced_and_nothing_else_is(supervise):
+    house = supervise(FORKS, SLEEPS)
+    house.shows("workers | ready", times=4)
+    house.shows("p1      | ready")
+    house.process.send_signal(signal.SIGUSR1)
+    house.shows("workers | ready", times=8)
+    assert house.text().count("p1      | ready") == 1
+
+
 def test_control_characters_of_a_program_never_reach_the_terminal(supervise):
     house = supervise("print('a\\x1b[2Jb\\rc'); " + SLEEPS)
-    house.shows("p0 | a\\x1b[2Jb\\rc")
+    house.shows("workers | a\\x1b[2Jb\\rc")
 
 
 def test_a_long_line_does_not_stop_the_reading(supervise):
     house = supervise("print('x' * 300_000); " + SLEEPS)
-    house.shows("p0 | ready")
+    house.shows("workers | ready")
 
 
 def test_pauses_double_up_to_a_limit_and_a_steady_life_forgets_them():

@@ -7,8 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import close_old_connections
+from django.utils import timezone
 
-from runs import pulse
+from runs import health, pulse
 
 logger = logging.getLogger(__name__)
 
@@ -32,14 +33,16 @@ class Command(BaseCommand):
         stopping = Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
+        watch = health.Watch(timezone.now())
         while not stopping.wait(PERIOD):
-            beat()
+            beat(watch)
 
 
-def beat() -> None:
+def beat(watch: health.Watch) -> None:
     """One beat that never ends the loop; a broken database connection is replaced before the next."""
     try:
         pulse.beat()
+        watch.look(timezone.now())
     except Exception:
         logger.exception("a beat of the pulse failed; the next one tries again")
         close_old_connections()

@@ -1,0 +1,99 @@
+"""Whether the parts of the installation work: each leaves a sign now and then, and a wedged cluster of workers is replaced.
+
+A killed worker can take the lock of the task queue with it: the cluster looks alive and takes nothing any more. Only a task that
+does run proves the opposite, so the pulse sends one through the queue.
+"""
+
+import logging
+import socket
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.utils import timezone
+from django_q.tasks import async_task, queue_size
+
+from hermes_workflow.supervisor import ask_for_new_workers
+from runs.models import Attempt, Beacon
+
+logger = logging.getLogger(__name__)
+
+PULSE, WORKERS = "pulse", "workers"
+CANARY = "runs.tasks.canary"
+EVERY = timedelta(seconds=15)  # between two canaries
+SILENT = timedelta(seconds=45)  # without a sign the workers are taken for wedged
+PULSE_SILENT = timedelta(seconds=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Which parts work."""
+
+    database: bool
+    workers: bool
+    pulse: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether all do."""
+        return self.database and self.workers and self.pulse
+
+
+def sign(name: str, now: datetime | None = None) -> None:
+    """Leave a sign of life."""
+    Beacon.objects.update_or_create(name=name, defaults={"at": now or timezone.now()})
+
+
+def seen(name: str) -> datetime | None:
+    """The last sign of life."""
+    return Beacon.objects.filter(name=name).values_list("at", flat=True).first()
+
+
+def recent(name: str, now: datetime, silence: timedelta) -> bool:
+    """Whether there was a sign of life within the last `silence`."""
+    at = seen(name)
+    return at is not None and now - at < silence
+
+
+def check(now: datetime | None = None) -> Health:
+    """What works now; a database that does not answer leaves the rest unknown, which counts as not working."""
+    moment = now or timezone.now()
+    try:
+        return Health(True, recent(WORKERS, moment, SILENT) or all_busy(moment), recent(PULSE, moment, PULSE_SILENT))
+    except DatabaseError:
+        connection.close()
+        return Health(database=False, workers=False, pulse=False)
+
+
+def all_busy(now: datetime) -> bool:
+    """Whether each worker of this machine holds a lease: then a canary has to wait its turn, and silence proves nothing."""
+    held = Attempt.objects.filter(status="leased", lease_until__gt=now, worker__startswith=f"{socket.gethostname()}:")
+    return held.values("worker").distinct().count() >= settings.HERMES_WORKERS
+
+
+class Watch:
+    """The pulse's look at itself and at the workers; `since` is when it began."""
+
+    def __init__(self, since: datetime) -> None:
+        self.patient_until = since + SILENT
+        self.next_look = since
+
+    def look(self, now: datetime) -> None:
+        """Every now and then: leave the pulse's sign, send a canary, and have silent workers replaced."""
+        if now < self.next_look:
+            return
+        self.next_look = now + min(EVERY, PULSE_SILENT / 3)
+        sign(PULSE, now)
+        if recent(WORKERS, now, EVERY):
+            return
+        if queue_size() < settings.HERMES_WORKERS:
+            async_task(CANARY)
+        if now > self.patient_until and not recent(WORKERS, now, SILENT) and not all_busy(now):
+            self.replace(now)
+
+    def replace(self, now: datetime) -> None:
+        """Have the workers replaced, and give the new ones time to leave a sign."""
+        self.patient_until = now + SILENT
+        asked = ask_for_new_workers()
+        logger.error("no worker took a task for %s s; %s", SILENT.seconds, "replacing them" if asked else "restart them")
