@@ -92,7 +92,7 @@ class Start(Endpoint):
         if upload:
             fields["input"] = _with_file(fields.get("input", {}), upload)
         run, new = start_run(principal=self.principal, design=design, origin="api", key=self.idempotency_key(), **fields)
-        if upload and new:
+        if upload:
             keep(principal=self.principal, upload=upload)
         return Response(document_of(principal=self.principal, run_id=run.pk), status=201 if new else 200)
 
