@@ -135,15 +135,18 @@ def _in_time(principal: Principal, gate: Gate) -> Gate:
 
 def _refuse_stale(gate: Gate, digest: str | None) -> None:
     """An answer is bound to what was shown: say what is shown now, and what changed where that is known."""
-    newer = Gate.objects.filter(run_id=gate.run_id, key=gate.key, round__gt=gate.round, status=Gate.Status.OPEN).first()
-    replaced = newer is not None and gate.status != Gate.Status.ANSWERED
-    if not replaced and digest in (None, gate.digest):
+    newer = _newer(gate) if gate.status in (Gate.Status.EXPIRED, Gate.Status.CLOSED) else None
+    if newer is None and digest in (None, gate.digest):
         return
-    now = newer if newer and replaced else gate
+    now = newer or gate
     shown = Gate.objects.filter(run_id=gate.run_id, key=gate.key, digest=digest).exclude(pk=now.pk).first() if digest else gate
     lines = [f"{line.mark} {line.text}" for line in changes.changes(shown, now)] if shown else []
     pending = documents.pending(now) if now.status == Gate.Status.OPEN else None
     raise Stale("the request changed, look again", hint="read what is shown now, then answer it", pending=pending, changes=lines)
+
+
+def _newer(gate: Gate) -> Gate | None:
+    return Gate.objects.filter(run_id=gate.run_id, key=gate.key, round__gt=gate.round, status=Gate.Status.OPEN).first()
 
 
 def _decision(principal: Principal, person: Principal, gate: Gate, reply: Reply, fingerprint: str, turn: Turn) -> Decision:

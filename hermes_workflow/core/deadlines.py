@@ -6,6 +6,7 @@ from hermes_workflow.core import events as e
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.failures import hint_for
 from hermes_workflow.core.history import GateState, History
+from hermes_workflow.core.scheduler import tally
 
 STUCK_AGAIN = timedelta(seconds=60)  # and twice as long after each further look in vain
 STUCK_LONGEST = timedelta(hours=1)
@@ -46,7 +47,8 @@ def _open(history: History) -> list[GateState]:
 
 
 def _next(gate: GateState) -> datetime | None:
-    return None if gate.escalated_at else gate.due_at
+    # votes that decide, recorded in time, are not overtaken by a deadline that passes before they are counted
+    return None if gate.escalated_at or tally(gate) else gate.due_at
 
 
 def _event(gate: GateState) -> Event:

@@ -265,3 +265,10 @@ def test_record_only_leaves_the_deciding_to_a_later_turn():
     pulse.turn_due(timezone.now())
     assert b.document(gate.run_id)["answers"] == {"review": "reject"}
     assert e.RUN_COMPLETED in b.types_of(gate.run_id)
+
+
+def test_an_answer_recorded_in_time_is_not_overtaken_by_the_deadline():
+    gate = a.parked(timeout_minutes=10)
+    answers(gate, a.reviewer("ann"), resume=False)
+    with time_machine.travel(timezone.now() + timedelta(minutes=11)):
+        assert b.read(gate.run_id)["answers"] == {"review": "approve"}
