@@ -92,7 +92,8 @@ def _newer_than(run: Run) -> Q:
 
 def _rows(principal: Principal, runs: list[Run]) -> list[dict[str, Any]]:
     ids = [run.pk for run in runs]
-    gates = _first(Gate.objects.filter(run_id__in=ids, status=Gate.Status.OPEN).select_related("profile").order_by("waiting_since", "id"))
+    waiting_gates = Gate.objects.filter(run_id__in=ids, status=Gate.Status.OPEN).order_by("waiting_since", "id")
+    gates = _first(waiting_gates.select_related("profile", "run__design", "run__version").prefetch_related("audiences"))
     attempts = _first(Attempt.objects.filter(run_id__in=ids, status__in=("ready", "leased")).order_by("id"))
     ends = _first(
         Event.objects.filter(run_id__in=[r.pk for r in runs if r.status == Run.Status.CANCELLED], type=e.RUN_CANCELLED).defer("body")

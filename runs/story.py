@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
+
 from hermes_workflow.core.history import FAILED, FALSE, SKIPPED, History
 from hermes_workflow.core.plan import Step
 from hermes_workflow.fields import dumps
 from hermes_workflow.graph_layout import drawn
 from hermes_workflow.rights import Principal
-from hermes_workflow.words import shown, size, took
+from hermes_workflow.words import shown, size, span, took
 from runs import engine, selectors, services, waiting
 from runs.models import Event, Gate, Run
 from runs.tries import Try, tries_of
@@ -126,7 +128,7 @@ class _Teller:
         if state == "skipped":
             return f"Skipped: {data.get('because', '')}", "skipped"
         if state in ("waiting", "waiting_agent"):
-            return _waits(self.gates[step.id]), "waits for a person" if state == "waiting" else "waits for an agent"
+            return _waits(self.gates[step.id]), f"for {_since(self.gates[step.id])}"
         if state == "failed":
             msg = self.document["error"]["msg"] if self._is_error(step.id) else (last.error.get("msg", "failed") if last else "failed")
             return msg, "failed"
@@ -161,6 +163,10 @@ class _Teller:
         if failed:
             return f"Not delivered to {targets}: {failed[0]['detail']}", "not delivered"
         return f"Delivered to {targets}", "delivered"
+
+
+def _since(gate: Gate) -> str:
+    return span((timezone.now() - gate.waiting_since).total_seconds())
 
 
 def _waits(gate: Gate) -> str:

@@ -12,9 +12,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from approvals.display import card_of, decisions_in
 from approvals.requests import answer_from, problem_part
+from approvals.selectors import why_not
 from hermes_workflow.core.errors import HermesError, NotFound
 from hermes_workflow.markdown import render_value
 from hermes_workflow.pages import PageRequest, asks_for, page, sentence
+from hermes_workflow.rights import Principal
 from hermes_workflow.selectors import designs_for
 from hermes_workflow.words import shown
 from runs import selectors, services
@@ -37,7 +39,7 @@ def runs(request: PageRequest) -> HttpResponseBase:
         principal=request.principal, filters=filters, before=given.get("before", ""), after=given.get("after", ""), top=given.get("top", "")
     )
     for row in found.rows:
-        _link(row)
+        _link(request.principal, row)
     context = {
         "runs": found.rows,
         "fresh": found.fresh,
@@ -59,9 +61,10 @@ def _query(filters: Filters, **more: str) -> str:
     return f"{reverse('runs')}?{urlencode({name: value for name, value in given.items() if value})}"
 
 
-def _link(row: dict[str, Any]) -> None:
+def _link(principal: Principal, row: dict[str, Any]) -> None:
     row["url"] = reverse("run", args=[row["run_id"]])
-    row["gate_url"] = reverse("gate", args=[row["gate"].pk]) if row["gate"] else ""
+    gate = row["gate"]
+    row["gate_url"] = reverse("gate", args=[gate.pk]) if gate and not why_not(principal, gate) else ""
     row["retry_url"] = reverse("run-retry", args=[row["run_id"]]) if row["may_retry"] else ""
 
 
