@@ -67,7 +67,11 @@ def attempts(history: History) -> dict[str, int]:
 
 def outputs(run_id: str, history: History, bodies: Mapping[int, Any]) -> dict[str, Any]:
     """`{node: value}` in plan order, large values as references."""
-    return {step.id: _inline(run_id, step.id, output_of(history, bodies, step.id)) for step in history.plan.steps if has_output(history, step.id)}
+    return {
+        step.id: _inline(run_id, step.id, output_of(history, bodies, step.id))
+        for step in history.plan.steps
+        if has_output(history, step.id)
+    }
 
 
 def _inline(run_id: str, key: str, value: Any) -> Any:
@@ -100,7 +104,9 @@ def summary(run: Run) -> dict[str, Any]:
 def run_document(run: Run, history: History, bodies: Mapping[int, Any], gates: list[Gate]) -> dict[str, Any]:
     """The whole run. `gates` are the open ones, oldest first; `bodies` hold every output and the input."""
     pendings = [pending(gate) for gate in gates]
-    answered = {key: gate.answer["answer"] for key, gate in history.gates.items() if gate.answer and gate.kind != "agent" and history.settled(key)}
+    answered = {
+        key: gate.answer["answer"] for key, gate in history.gates.items() if gate.answer and gate.kind != "agent" and history.settled(key)
+    }
     return summary(run) | {
         "outputs": outputs(run.pk, history, bodies),
         "skipped": skipped(history),

@@ -124,8 +124,9 @@ def turn(
 ) -> Turn:
     """Change a run. `take_in` records facts or refuses before it does; an expiry found first is kept even then.
 
-    When `take_in` sets `defer`, the facts are only recorded and the run is due at once: a later turn decides. With `locked=False` a warm run is written without reading it first; the seq guard sends the turn round again when it was behind.
-    When the turn holds leases its history stays with the caller, who puts it back. Raises NotFound, FenceLost, or the refusal of `take_in`.
+    When `take_in` sets `defer`, the facts are only recorded and the run is due at once: a later turn decides. With `locked=False` a
+    warm run is written without reading it first; the seq guard sends the turn round again when it was behind. When the turn holds
+    leases its history stays with the caller, who puts it back. Raises NotFound, FenceLost, or the refusal of `take_in`.
     """
     for attempt in range(ATTEMPTS):
         try:

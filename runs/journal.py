@@ -118,7 +118,7 @@ def _advance_run(entry: Entry, now: Any, adapt: Adapt) -> Statement:
     if entry.version_id:
         values |= {"version_id": entry.version_id, "plan_id": entry.plan_digest}
     assignments = ", ".join(f"{name} = %s" for name in values)
-    sql = f"UPDATE runs_run SET {assignments} WHERE id = %s AND seq = %s"  # noqa: S608 - column names are ours
+    sql = f"UPDATE runs_run SET {assignments} WHERE id = %s AND seq = %s"
     return Statement(sql, [*values.values(), entry.run_id, entry.seen], guard=SeqLost(entry.run_id))
 
 
@@ -134,7 +134,7 @@ def _insert_events(entry: Entry, now: Any) -> Statement:
         body = None if event.body is None and not has_body(event) else dumps(event.body)
         rows += [entry.run_id, event.seq, event.v, event.type, event.key, now, dumps(event.data), body]
     marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(entry.events))
-    return Statement(f"INSERT INTO runs_event (run_id, seq, v, type, key, at, data, body) VALUES {marks}", rows)  # noqa: S608
+    return Statement(f"INSERT INTO runs_event (run_id, seq, v, type, key, at, data, body) VALUES {marks}", rows)
 
 
 def has_body(event: Event) -> bool:
@@ -153,7 +153,7 @@ def _open_attempts(entry: Entry, opening: list[Event], ours: Event | None, now: 
             rows += ["ready", 0, 0, "", None]
     marks = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(opening))
     columns = "run_id, key, number, kind, payload, ref, ready_at, status, fence, claims, worker, lease_until"
-    return Statement(f"INSERT INTO runs_attempt ({columns}) VALUES {marks} RETURNING id, key", rows, returns=True)  # noqa: S608
+    return Statement(f"INSERT INTO runs_attempt ({columns}) VALUES {marks} RETURNING id, key", rows, returns=True)
 
 
 def _fence_open(entry: Entry) -> None:

@@ -36,7 +36,7 @@ def claim(worker: str, *, run_id: str | None = None, limit: int = 1) -> list[Lea
             SELECT id FROM runs_attempt
             WHERE {of_run}((status = 'ready' AND ready_at <= %s) OR (status = 'leased' AND lease_until <= %s))
             ORDER BY ready_at, id LIMIT %s{lock}
-        ) RETURNING id, run_id, key, number, kind, fence, claims, ref"""  # noqa: S608 - no value is interpolated
+        ) RETURNING id, run_id, key, number, kind, fence, claims, ref"""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql, [worker, moment(now + lease_length()), *arguments, moment(now), moment(now), limit])
         return [Lease(*row) for row in cursor.fetchall()]

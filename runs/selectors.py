@@ -50,7 +50,8 @@ def events_of(run_id: str) -> QuerySet[Event]:
 
 def sessions_of(run_id: str) -> QuerySet[Session]:
     """The transcripts of a run's agent attempts, oldest first."""
-    return Session.objects.filter(attempt__run_id=run_id).select_related("attempt").prefetch_related("messages").order_by("started_at", "id")
+    rows = Session.objects.filter(attempt__run_id=run_id).select_related("attempt").prefetch_related("messages")
+    return rows.order_by("started_at", "id")
 
 
 def notices_for(principal: Principal) -> QuerySet[Notice]:

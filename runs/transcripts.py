@@ -15,11 +15,12 @@ CONTENT_LIMIT = 65_536
 def keep(lease: Lease, work: Performance, outcome: Performed | Failed, *, now: datetime) -> None:
     """Write the transcript of a finished attempt, in the transaction that settles it."""
     assignment = work.assignment
-    session = Session.objects.create(
-        attempt_id=lease.id, profile=assignment.profile, model=assignment.model, started_at=now, ended_at=now
-    )
+    session = Session.objects.create(attempt_id=lease.id, profile=assignment.profile, model=assignment.model, started_at=now, ended_at=now)
     said = [("user", assignment.rendered), _answer(outcome)]
-    rows = [Message(session=session, number=number, role=role, content=text[:CONTENT_LIMIT], at=now) for number, (role, text) in enumerate(said, 1)]
+    rows = [
+        Message(session=session, number=number, role=role, content=text[:CONTENT_LIMIT], at=now)
+        for number, (role, text) in enumerate(said, 1)
+    ]
     Message.objects.bulk_create(rows)
 
 

@@ -47,8 +47,10 @@ def _open(history: History) -> list[GateState]:
 
 
 def _next(gate: GateState) -> datetime | None:
-    # votes that decide, recorded in time, are not overtaken by a deadline that passes before they are counted
-    return None if gate.escalated_at or tally(gate) else gate.due_at
+    # Votes that decide, recorded in time, are not overtaken by a deadline that passes before they are counted. A gate that was
+    # escalated because its quorum is out of reach keeps its reject deadline, or its run could wait for ever.
+    done = tally(gate) or (gate.escalated_at and gate.on_timeout == "escalate")
+    return None if done else gate.due_at
 
 
 def _event(gate: GateState) -> Event:

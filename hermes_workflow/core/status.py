@@ -15,4 +15,3 @@ def status_of(history: History) -> str:
     if kinds - {"agent"}:
         return "awaiting_approval"
     return "awaiting_agent" if kinds else "waiting"
-

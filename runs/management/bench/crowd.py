@@ -33,6 +33,8 @@ def crowd(run: Run, user: User, *, first: int, last: int) -> None:
     dialect = SQLITE if connection.vendor == "sqlite" else POSTGRESQL
     group = Group.objects.get(name="legal")
     with connection.cursor() as cursor:
-        cursor.execute(GATES.replace("{moment}", dialect["moment"]).replace("{series}", dialect["series"]), [run.pk, run.profile_id, first, last])
+        cursor.execute(
+            GATES.replace("{moment}", dialect["moment"]).replace("{series}", dialect["series"]), [run.pk, run.profile_id, first, last]
+        )
         cursor.execute(AUDIENCES.replace("{true}", dialect["true"]), [f"user:{user.pk}", f"group:{group.pk}", f"profile:{run.profile_id}"])
         cursor.execute("ANALYZE")

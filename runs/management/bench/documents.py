@@ -29,7 +29,8 @@ def fifty_nodes() -> dict[str, Any]:
     nodes += [{"id": f"a{n}", "type": "agent", "prompt": "Read", "retries": 1, "after": ["start"]} for n in range(10)]
     nodes += [{"id": f"c{n}", "type": "condition", "expression": f"out.a{n}.n > {n}", "after": [f"a{n}"]} for n in range(10)]
     nodes += [
-        {"id": f"g{n}", "type": "approval", "question": "Good?", "timeout_minutes": 60, "after": [f"c{n}", f"a{(n + 1) % 10}"]} for n in range(10)
+        {"id": f"g{n}", "type": "approval", "question": "Good?", "timeout_minutes": 60, "after": [f"c{n}", f"a{(n + 1) % 10}"]}
+        for n in range(10)
     ]
     nodes += [{"id": f"b{n}", "type": "agent", "prompt": "Write", "after": [f"g{n}", f"c{n}"], "join": "any"} for n in range(10)]
     nodes += [{"id": f"o{n}", "type": "output", "deliver": "notification", "after": [f"b{n}"]} for n in range(8)]

@@ -2,6 +2,7 @@
 
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib.auth.models import Group, User
@@ -96,7 +97,7 @@ def w4(principal: Principal, *, crowds: tuple[int, ...] = CROWDS, rounds: int = 
     return {"page_ms": page, "count_to_100_ms": count, "page_ratio": round(largest / smallest, 2)}
 
 
-def _median_ms(act: Any, rounds: int) -> float:
+def _median_ms(act: Callable[[], object], rounds: int) -> float:
     act()
     took = []
     for _ in range(rounds):
@@ -106,7 +107,7 @@ def _median_ms(act: Any, rounds: int) -> float:
     return round(statistics.median(took), 3)
 
 
-def validate(_: Principal | None = None, *, rounds: int = 300) -> dict[str, Any]:
+def validate(principal: Principal, *, rounds: int = 300) -> dict[str, Any]:
     """The rulebook over a graph of 50 nodes."""
     document, took = fifty_nodes(), []
     assert validate_designer_graph(document) == []
@@ -115,7 +116,12 @@ def validate(_: Principal | None = None, *, rounds: int = 300) -> dict[str, Any]
         validate_designer_graph(document)
         took.append((time.perf_counter() - began) * 1e6)
     edges = sum(len(node.get("after", ())) for node in document["nodes"])
-    return {"nodes": len(document["nodes"]), "edges": edges, "median_us": round(statistics.median(took), 1), "p95_us": round(percentile(took, 95), 1)}
+    return {
+        "nodes": len(document["nodes"]),
+        "edges": edges,
+        "median_us": round(statistics.median(took), 1),
+        "p95_us": round(percentile(took, 95), 1),
+    }
 
 
 def percentile(values: list[float], of: int) -> float:
@@ -123,4 +129,4 @@ def percentile(values: list[float], of: int) -> float:
     return sorted(values)[min(len(values) - 1, len(values) * of // 100)]
 
 
-SCENARIOS = {"w1": w1, "w2": w2, "w4": w4, "validate": validate}
+SCENARIOS: dict[str, Callable[[Principal], dict[str, Any]]] = {"w1": w1, "w2": w2, "w4": w4, "validate": validate}
