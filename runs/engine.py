@@ -253,4 +253,4 @@ def glance(run_id: str) -> Iterator[Turn]:
 
 def outside_transactions() -> bool:
     """Whether this thread holds no transaction, as it must when a seam is called; a test case's own does not count."""
-    return all(block._from_testcase for block in connection.atomic_blocks)
+    return all(getattr(block, "_from_testcase", False) for block in connection.atomic_blocks)

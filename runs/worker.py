@@ -128,7 +128,7 @@ def facts(turn: Turn, lease: Lease, outcome: Performed | Failed | Unperformed | 
         return "done", Event(e.STEP_COMPLETED, key, data, body=outcome.value)
     if isinstance(outcome, Unperformed):
         return "cancelled", Event(e.STEP_UNPERFORMED, key, {**number, "msg": outcome.msg})
-    failure = {"kind": outcome.kind, "msg": outcome.msg[:2000], "hint": outcome.hint}
+    failure: dict[str, Any] = {"kind": outcome.kind, "msg": outcome.msg[:2000], "hint": outcome.hint}
     if outcome.retry_after:
         failure["retry_after"] = outcome.retry_after
     return "failed", Event(e.STEP_FAILED, key, {**number, **failure})
