@@ -170,8 +170,8 @@ def test_the_whole_product_comes_up_and_leaves_nothing(houses, tmp_path, how):
     subprocess.run([sys.executable, manage, "migrate", "-v0"], env={**os.environ, **home}, check=True, timeout=120)
     house = House([sys.executable, manage, "up"], tmp_path, **home, PORT=str(free_port()))
     houses.append(house)
-    house.shows("Hermes Workflow is at http://127.0.0.1:", within=60)
-    eventually(lambda: len(house.alive()) >= 9, within=60, what="the start of web, pulse, and workers with those they fork")
+    house.shows("Hermes Workflow is at http://127.0.0.1:", within=120)
+    eventually(lambda: len(house.alive()) >= 9, within=120, what="the start of web, pulse, and workers with those they fork")
     house.process.send_signal({"kill": signal.SIGKILL, "interrupt": signal.SIGINT}[how])
     house.is_gone()
 
