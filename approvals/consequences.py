@@ -43,7 +43,7 @@ def without_answer(gate: Gate) -> Consequence | None:
     """What happens when nobody answers; None when the gate is over."""
     if gate.status != Gate.Status.OPEN:
         return None
-    if gate.due_at is None or gate.escalated_at:
+    if gate.due_at is None or (gate.escalated_at and gate.on_timeout == "escalate"):
         return Consequence("", "The run keeps waiting.", [], [], False)
     if gate.on_timeout == "escalate":
         whom = gate.rules.get("escalate_to") or "nobody else"

@@ -127,7 +127,8 @@ def _said_before(principal: Principal, reply: Reply, fingerprint: str) -> bool:
 
 def _in_time(principal: Principal, gate: Gate) -> Gate:
     """Deadlines count first: what has passed is over, and who is asked by an escalation may answer at once."""
-    if gate.status != Gate.Status.OPEN or gate.due_at is None or gate.escalated_at or gate.due_at > timezone.now():
+    over = gate.due_at is not None and gate.due_at <= timezone.now()
+    if not over or gate.status != Gate.Status.OPEN or (gate.escalated_at and gate.on_timeout == "escalate"):
         return gate
     engine.turn(gate.run_id)
     return selectors.gate_for(principal, gate.pk)

@@ -1,6 +1,10 @@
 """Votes and quorum, stop_on, separation of duties, and agent steps that wait for somebody to perform them."""
 
+from datetime import timedelta
+
 import pytest
+import time_machine
+from django.utils import timezone
 
 from approvals.models import Decision
 from approvals.services import answer_gate, respond
@@ -69,6 +73,16 @@ def test_a_quorum_that_cannot_be_reached_any_more_is_escalated_and_the_next_one_
     assert b.types_of(gate.run_id).count(e.GATE_ESCALATED) == 1
     vote(gate, "boss", "approve")
     assert b.document(gate.run_id)["answers"] == {"review": "approve"}
+
+
+def test_a_quorum_out_of_reach_with_nobody_to_escalate_to_still_ends_at_the_deadline():
+    a.reviewer("ann"), a.reviewer("bob")
+    gate = a.parked(assignees=["user:ann", "user:bob"], quorum=2, timeout_minutes=60)
+    vote(gate, "ann", "approve")
+    vote(gate, "bob", "reject")
+    assert b.document(gate.run_id)["status"] == "awaiting_approval"
+    with time_machine.travel(timezone.now() + timedelta(minutes=61)):
+        assert b.read(gate.run_id)["error"]["kind"] == "approval_timeout"
 
 
 def test_people_outside_the_profile_and_inactive_ones_are_not_counted_as_left():
