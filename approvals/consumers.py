@@ -38,9 +38,11 @@ class InboxSocket(ChangeSocket):
 
 
 def _watches(principal: Principal) -> set[Watch]:
-    asked = {("asked", audience) for audience in person_of(principal).audiences if not audience.startswith("profile:")}
-    gates = {("gates", profile_id) for profile_id in principal.profile_ids} if principal.may("read") else set()
-    return {*asked, *gates, ("notices", principal.id)}
+    bell: set[Watch] = {("notices", principal.id)}
+    if not principal.may("read"):
+        return bell
+    asked: set[Watch] = {("asked", name) for name in person_of(principal).audiences if not name.startswith("profile:")}
+    return bell | asked | {("gates", profile_id) for profile_id in principal.profile_ids}
 
 
 def _shown(principal: Principal) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from hermes_workflow.rights import Principal
 from runs import selectors
 from runs.models import Run
 from runs.sockets import ChangeSocket
-from runs.watching import Watch
+from runs.watching import Watch, newest_runs, state_of
 
 
 class RunSocket(ChangeSocket):
@@ -40,17 +40,18 @@ class RunSocket(ChangeSocket):
 
 
 class RunsSocket(ChangeSocket):
-    """Watches the newest runs of the person's profiles, for the list of runs."""
+    """Watches the newest runs of the person's profiles, for the list of runs. The page names the state that it shows: `?state=`."""
 
     pushed = 0
 
     async def watches(self, principal: Principal) -> set[Watch]:
         """A person without a profile watches nothing."""
-        return await database_sync_to_async(_profiles)(principal)
+        return await database_sync_to_async(newest_runs)(principal)
 
     async def page_is_behind(self, principal: Principal) -> bool:
-        """The list says itself what is new once something changes."""
-        return False
+        """A page without `?state=` is taken to be current."""
+        shown = parse_qs(self.scope["query_string"].decode("latin1")).get("state", [""])[0]
+        return bool(shown) and shown != await database_sync_to_async(_state)(principal)
 
     async def frame(self) -> Mapping[str, Any]:
         """Which push of this socket it is."""
@@ -58,5 +59,5 @@ class RunsSocket(ChangeSocket):
         return {"id": "runs", "seq": self.pushed}
 
 
-def _profiles(principal: Principal) -> set[Watch]:
-    return {("runs", profile_id) for profile_id in principal.profile_ids} if principal.may("read") else set()
+def _state(principal: Principal) -> str:
+    return state_of(newest_runs(principal))

@@ -49,20 +49,23 @@ class ChangeSocket(AsyncWebsocketConsumer):
         raise NotImplementedError
 
     async def connect(self) -> None:
-        """Accept, so that the reason of a refusal can be read; watch before comparing, so that nothing is missed."""
+        """Watch, then accept: an open socket misses nothing. A refusal accepts first, so that its reason can be read."""
         self.bell = asyncio.Event()
         self.frames: deque[float] = deque(maxlen=FRAMES)
         self.tasks: list[asyncio.Task[None]] = []
-        await self.accept()
         principal = await self._principal()
-        if principal is None:
-            return await self.close(SIGNED_OUT)
         try:
+            if principal is None:
+                await self.accept()
+                return await self.close(SIGNED_OUT)
             await watcher().watch(await self.watches(principal), self.bell)
             if await self.page_is_behind(principal):
                 self.bell.set()
         except HermesError as refusal:
-            return await self._refuse(refusal, NOT_FOUND)
+            await self.accept()
+            await self._say({"type": "error", **refusal.document()})
+            return await self.close(NOT_FOUND)
+        await self.accept()
         self._user_id = principal.id
         await self._make_room()
         self.tasks = [asyncio.create_task(self._push()), asyncio.create_task(self._keep_checking())]
@@ -126,10 +129,6 @@ class ChangeSocket(AsyncWebsocketConsumer):
             watcher().leave(self.bell)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.close(TOO_SLOW), self.send_within)
-
-    async def _refuse(self, refusal: HermesError, code: int) -> None:
-        await self._say({"type": "error", **refusal.document(), "close": code})
-        await self.close(code)
 
 
 def _signed_in(session_key: str) -> Principal | None:

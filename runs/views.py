@@ -23,6 +23,7 @@ from runs import selectors, services
 from runs.listing import ORIGINS, Filters, runs_page
 from runs.models import Run
 from runs.story import Story, story_of
+from runs.watching import newest_runs, state_of
 
 MOST_EVENTS = 500
 MOST_DESIGNS = 200
@@ -35,6 +36,7 @@ def runs(request: PageRequest) -> HttpResponseBase:
     services.honour_deadlines()
     given = request.GET
     filters = Filters(given.get("status", ""), given.get("name", ""), given.get("origin", ""))
+    state = state_of(newest_runs(request.principal))
     found = runs_page(
         principal=request.principal, filters=filters, before=given.get("before", ""), after=given.get("after", ""), top=given.get("top", "")
     )
@@ -42,6 +44,7 @@ def runs(request: PageRequest) -> HttpResponseBase:
         _link(request.principal, row)
     context = {
         "runs": found.rows,
+        "state": state,
         "fresh": found.fresh,
         "top": found.top,
         "filters": filters,

@@ -5,6 +5,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
@@ -12,6 +13,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db.models import Count, Max, Sum
 
+from hermes_workflow.rights import Principal
 from runs.announcements import CHANGES
 from runs.models import Gate, GateAudience, Notice, Run
 
@@ -46,6 +48,16 @@ def look(watches: Iterable[Watch]) -> dict[Watch, Hashable]:
         unread = Notice.objects.filter(user_id=user, read_at=None)[:CAP]
         found["notices", user] = tuple(unread.aggregate(Count("id"), Max("id")).values())
     return found
+
+
+def newest_runs(principal: Principal) -> set[Watch]:
+    """What the list of runs is made of."""
+    return {("runs", profile_id) for profile_id in principal.profile_ids} if principal.may("read") else set()
+
+
+def state_of(watches: Iterable[Watch]) -> str:
+    """What a page may hand to its socket, to be told when it is behind."""
+    return sha256(repr(sorted(look(watches).items(), key=repr)).encode()).hexdigest()[:16]
 
 
 class Watcher:
