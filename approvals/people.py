@@ -6,7 +6,7 @@ from django.db.models import Q
 
 from approvals.policy import Asked, Person, barred_by_duties, refusal
 from hermes_workflow.rights import ADMIN, BOT, MAY, Principal
-from runs.models import Gate
+from runs.models import Gate, Run
 
 
 def person_of(principal: Principal) -> Person:
@@ -33,10 +33,11 @@ def asked_of(gate: Gate) -> Asked:
 
 def barred(gate: Gate) -> dict[int, str]:
     """Whom separation of duties keeps from this gate; nobody where the switch is off."""
-    run = gate.run
-    if gate.kind == Gate.Kind.AGENT or not (settings.HERMES_SEPARATE_DUTIES or run.design.separate_duties):
+    if gate.kind == Gate.Kind.AGENT:
         return {}
-    return barred_by_duties(started_by=run.started_by_id, author=run.version.author_id)
+    run = Run.objects.filter(pk=gate.run_id).values_list("design__separate_duties", "started_by_id", "version__author_id")
+    of_design, started_by, author = run.get()
+    return barred_by_duties(started_by=started_by, author=author) if of_design or settings.HERMES_SEPARATE_DUTIES else {}
 
 
 def sees(principal: Principal, gate: Gate) -> bool:

@@ -23,6 +23,8 @@ __all__ = [
 ]  # fmt: skip
 
 RELATED = ("profile", "run__design", "run__version", "run__started_by")
+LISTED = ("profile", "run__design", "run__version")
+UNLISTED = ("run__version__document", "run__version__viewport", "run__version__note", "run__design__description", "profile__settings")
 STATUSES = tuple(Gate.Status.values)
 MAX_ID = 2**63 - 1
 
@@ -39,8 +41,17 @@ class Page:
 
 def gate_for(principal: Principal, gate_id: int) -> Gate:
     """One gate with its run and audiences. Raises NotFound, also for one that the principal may not see."""
+    return _seen(principal, Gate.objects.select_related(*RELATED).prefetch_related("audiences"), gate_id)
+
+
+def bare_gate(principal: Principal, gate_id: int) -> Gate:
+    """As `gate_for`, without what only a page needs."""
+    return _seen(principal, Gate.objects.all(), gate_id)
+
+
+def _seen(principal: Principal, rows: QuerySet[Gate], gate_id: int) -> Gate:
     known = isinstance(gate_id, int) and 0 < gate_id <= MAX_ID
-    found = Gate.objects.select_related(*RELATED).prefetch_related("audiences").filter(pk=gate_id).first() if known else None
+    found = rows.filter(pk=gate_id).first() if known else None
     if found is None or not sees(principal, found):
         raise NotFound("there is no such gate")
     return found
@@ -49,7 +60,7 @@ def gate_for(principal: Principal, gate_id: int) -> Gate:
 def inbox(principal: Principal, *, mine: bool = True, status: str = "open", after: Key | None = None, limit: int = 50) -> Page:
     """Gates, oldest waiting first: `mine` are those that ask this principal, else all that they may see."""
     keys = _keys(principal, mine=mine, status=status, after=after, limit=limit + 1)
-    rows = Gate.objects.select_related(*RELATED).prefetch_related("audiences").in_bulk([gate_id for _, gate_id in keys[:limit]])
+    rows = Gate.objects.select_related(*LISTED).defer(*UNLISTED).in_bulk([gate_id for _, gate_id in keys[:limit]])
     items = [rows[gate_id] for _, gate_id in keys[:limit] if gate_id in rows]
     return Page(items, keys[limit - 1] if len(keys) > limit else None)
 

@@ -43,7 +43,7 @@ def answer_gate(
     The same key and body again change nothing. Raises NotFound, Forbidden, Malformed, AnswerNotOffered, and the Conflicts
     AlreadyDecided, Stale and KeyReused.
     """
-    gate = selectors.gate_for(principal, gate_id)
+    gate = selectors.bare_gate(principal, gate_id)
     reply = Reply(answer=answer, comment=comment, digest=digest, source=source, key=key, resume=resume, channel=channel)
     return _take(principal, gate, reply)
 
@@ -73,14 +73,14 @@ def _gate_at(principal: Principal, run_id: str, node_id: str, gate_id: int | Non
     run = run_selectors.run_for(principal, run_id)
     here = Gate.objects.filter(run_id=run.pk, key=node_id)
     if gate_id is not None:
-        gate = selectors.gate_for(principal, gate_id)
+        gate = selectors.bare_gate(principal, gate_id)
         if (gate.run_id, gate.key) != (run.pk, node_id):
             raise NotFound("there is no such gate in this run")
         return gate
     repeated = here.filter(decisions__by=principal.user, decisions__idempotency_key=key) if key else here.none()
     found = repeated.first() or here.order_by("-round").first()
     if found:
-        return selectors.gate_for(principal, found.pk)
+        return selectors.bare_gate(principal, found.pk)
     if node_id in warm.plan_of(run.plan_id).step:
         raise Conflict(f"nothing waits for an answer at {node_id}", hint="read the run: pending says what waits")
     raise NotFound("there is no such node in this run")
@@ -131,7 +131,7 @@ def _in_time(principal: Principal, gate: Gate) -> Gate:
     if not over or gate.status != Gate.Status.OPEN or (gate.escalated_at and gate.on_timeout == "escalate"):
         return gate
     engine.turn(gate.run_id)
-    return selectors.gate_for(principal, gate.pk)
+    return selectors.bare_gate(principal, gate.pk)
 
 
 def _refuse_stale(gate: Gate, digest: str | None) -> None:
