@@ -25,6 +25,7 @@ class Said:
     answer: str
     comment: str = ""
     refusal: HermesError | None = None
+    result: str = ""
 
     @property
     def toast(self) -> str:
@@ -57,7 +58,8 @@ class Said:
 
     def context(self) -> dict[str, Any]:
         """For a whole page that shows the refusal in place, the comment kept."""
-        return {"problem": self.problem, "comment": self.comment, "perform_error": sentence(self.refusal.msg) if self.refusal else ""}
+        said = sentence(self.refusal.msg) if self.refusal else ""
+        return {"problem": self.problem, "comment": self.comment, "perform_error": said, "perform_value": self.result}
 
     def announce(self, response: HttpResponse, *, link: str = "Open run") -> HttpResponse:
         """Tell the page's scripts that it was recorded, and let every part that shows gates look again."""
@@ -88,7 +90,7 @@ def answer_from(request: PageRequest, gate_id: int, *, run_id: str | None = None
         else:
             services.answer_gate(gate_id=gate.pk, answer=answer, comment=comment, **common)
     except HermesError as refusal:
-        return Said(gate, answer, comment, refusal)
+        return Said(gate, answer, comment, refusal, form.get("result", ""))
     return Said(gate, answer, comment)
 
 
