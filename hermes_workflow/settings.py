@@ -37,11 +37,11 @@ ASGI_APPLICATION = "hermes_workflow.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    "hermes_workflow",
+    "hermes_workflow.apps.HermesWorkflowConfig",
     "runs",
     "approvals",
-    "unfold",
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "hermes_workflow.apps.HermesAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
