@@ -1,5 +1,6 @@
 """Where a relayed decision came from: the message a bot saw, the person behind it, and the rights that person has now."""
 
+import re
 from dataclasses import asdict, dataclass
 
 from approvals import links
@@ -12,6 +13,7 @@ from hermes_workflow.rights import Principal
 from runs.models import Gate
 
 LIMITS = {"channel": 64, "external_id": 255, "message_id": 255, "message_url": 1000, "event_id": 255}
+WEB = re.compile(r"https?://[^\s<>\"]+\Z", re.ASCII)  # it is shown as a link
 MESSAGE = ("event_id", "message_id", "message_url")  # the most exact one that is given is used up
 
 
@@ -37,6 +39,8 @@ class Source:
                 raise Malformed(f"source.{name}: is required")
         if not any(given[name].strip() for name in MESSAGE):
             raise Malformed("source: needs a message_id, a message_url or an event_id")
+        if self.message_url and not WEB.match(self.message_url):
+            raise Malformed("source.message_url: must be an http or https address")
 
     @property
     def message_key(self) -> str:

@@ -152,6 +152,8 @@ def test_a_person_who_answered_on_the_site_does_not_answer_again_through_a_bot()
         Source("telegram", "tg\x00", "m"),
         Source("telegram", 5, "m"),
         Source("telegram", "tg-1", message_id=None),
+        Source("telegram", "tg-1", message_url="javascript:alert(1)"),
+        Source("telegram", "tg-1", "m", message_url="https://t.me/a b"),
     ],
 )
 def test_a_source_is_read_strictly(source):
