@@ -42,7 +42,7 @@ class ReplyBody(Body):
     comment = Text(default="", max_length=COMMENT_LIMIT, allow_blank=True)
     digest = Text(required=False, max_length=DIGEST_LIMIT, help_text="Of what was shown: 409 when it has changed since")
     resume = Flag(default=True, help_text="False only records the answer; a later turn goes on")
-    source = SourceBody(required=False, help_text="Only from a bot")
+    source = SourceBody(required=False, help_text="Only from a bot")  # type: ignore[assignment]
 
 
 class AnswerBody(ReplyBody):

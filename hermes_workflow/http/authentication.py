@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from django.contrib.auth.models import AbstractUser
-from django.http import HttpRequest
 from django.utils import timezone
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from knox.auth import TokenAuthentication as KnoxTokenAuthentication
@@ -44,7 +43,7 @@ class PasswordAuthentication(BasicAuthentication):
         """The user. Raises AuthenticationFailed; a locked name is answered by the lock's own 429."""
         if len(userid) > LONGEST_NAME or hides_something(userid) or "\x00" in password:
             raise AuthenticationFailed("wrong name or password")
-        plain: HttpRequest = request._request if isinstance(request, Request) else request
+        plain: Any = request._request if isinstance(request, Request) else request
         try:
             user, _ = super().authenticate_credentials(userid, password, plain)
         except AuthenticationFailed:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hermes_workflow.core.errors import Malformed
@@ -17,6 +17,7 @@ from hermes_workflow.rights import Principal, principal_of
 
 KEY = re.compile(r"[\x21-\x7e]{1,255}\Z")
 KEY_HEADER = "Idempotency-Key"
+LONGEST_TYPE = 500
 
 
 class Endpoint(APIView):
@@ -34,9 +35,11 @@ class Endpoint(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Who asks comes first, then whether the address can be read."""
         super().initial(request, *args, **kwargs)
+        if len(request.content_type) > LONGEST_TYPE:
+            raise Malformed(f"Content-Type: at most {LONGEST_TYPE} characters")
         self.query = read_query(request.query_params, self.reads if request.method in ("GET", "HEAD") else ())
 
-    def finalize_response(self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         """What one person may see is kept by no cache."""
         response.headers.setdefault("Cache-Control", "no-store")
         return super().finalize_response(request, response, *args, **kwargs)
@@ -48,9 +51,9 @@ class Endpoint(APIView):
             self._principal = principal_of(self.request)
         return self._principal
 
-    def body(self, shape: type[Body]) -> dict[str, Any]:
-        """The fields of the request. Raises ValidationError, Malformed, TooLarge."""
-        serializer = shape(data=self.request.data)
+    def body(self, shape: type[Body], given: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The fields of the request, or of `given`. Raises ValidationError, Malformed, TooLarge."""
+        serializer = shape(data=self.request.data if given is None else given)
         serializer.is_valid(raise_exception=True)
         return dict(serializer.validated_data)
 

@@ -43,10 +43,10 @@ def read_cursor(given: str, kinds: Sequence[type]) -> Cursor:
         raise Malformed("cursor: must be taken from next or previous of a page") from None
 
 
-def _value(value: Any, kind: type) -> Any:
+def _value(value: Any, kind: type[Any]) -> Any:
     if kind is datetime:
         return read_moment(value)
-    if type(value) is not kind or (kind is int and not -BIGGEST <= value <= BIGGEST):
+    if type(value) is not kind or (isinstance(value, int) and not -BIGGEST <= value <= BIGGEST):
         raise ValueError
     return value
 
@@ -99,5 +99,5 @@ def _link(request: HttpRequest, row: Model, order: Sequence[str], backwards: boo
 
 def link(request: HttpRequest, cursor: Cursor) -> str:
     """The address of the page that `cursor` names, with the filters of this request."""
-    kept = {name: value for name, value in request.GET.items() if name != "cursor"}
+    kept = {name: str(value) for name, value in request.GET.items() if name != "cursor"}
     return request.build_absolute_uri(f"{request.path}?{urlencode({**kept, 'cursor': cursor.text()})}")

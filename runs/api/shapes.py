@@ -54,7 +54,7 @@ class PendingShape(serializers.Serializer):
     kind = serializers.CharField()
     question = serializers.CharField()
     options = serializers.ListField(child=serializers.CharField())
-    context = Anyhow()
+    context = Anyhow()  # type: ignore[assignment]
     waiting_since = serializers.DateTimeField()
     deadline = serializers.DateTimeField(allow_null=True)
     on_timeout = serializers.CharField(allow_null=True)
@@ -126,7 +126,7 @@ class EventShape(serializers.Serializer):
     type = serializers.CharField()
     key = serializers.CharField()
     at = serializers.DateTimeField()
-    data = Anyhow()
+    data = Anyhow()  # type: ignore[assignment]
 
 
 class MessageShape(serializers.Serializer):

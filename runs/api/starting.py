@@ -4,6 +4,7 @@ import io
 import re
 from typing import IO, Any
 
+from django.core.exceptions import TooManyFieldsSent, TooManyFilesSent
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import MemoryFileUploadHandler, TemporaryFileUploadHandler
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
@@ -55,6 +56,8 @@ def _parsed(data: bytes, media_type: str, request: Request) -> tuple[Any, Any]:
     handlers = [MemoryFileUploadHandler(request._request), TemporaryFileUploadHandler(request._request)]
     try:
         return MultiPartParser(meta, io.BytesIO(data), handlers, "utf-8").parse()
+    except (TooManyFieldsSent, TooManyFilesSent):
+        raise TooLarge("the form has too many parts") from None
     except MultiPartParserError as error:
         raise Malformed(f"the form cannot be read: {error}") from None
 
@@ -87,8 +90,9 @@ class Start(Endpoint):
     def post(self, request: Request, name: str) -> Response:
         """Advanced as far as it goes without a performer: 201; the same key and body again: 200."""
         design = design_named(self, name)
-        upload = request.data.pop("file", None) if isinstance(request.data.get("file"), Upload) else None
-        fields = self.body(StartBody)
+        given: dict[str, Any] = dict(request.data)
+        upload = given.pop("file") if isinstance(given.get("file"), Upload) else None
+        fields = self.body(StartBody, given)
         if upload:
             fields["input"] = _with_file(fields.get("input", {}), upload)
         run, new = start_run(principal=self.principal, design=design, origin="api", key=self.idempotency_key(), **fields)
