@@ -119,8 +119,16 @@ def _listed(request: PageRequest, show: str) -> dict[str, Any]:
         "refresh": f"{reverse('inbox')}?show={show}",
         "count_mine": f"{mine}+" if more_mine else mine,
         "count_all": f"{everyone}+" if more_everyone else everyone,
-        "others": max(0, everyone - mine),
+        "others": _others(everyone - mine),
     }
+
+
+def _others(number: int) -> str:
+    """What else is open; empty when nothing is."""
+    if number <= 0:
+        return ""
+    gates = "1 other gate is" if number == 1 else f"{number} other gates are"
+    return f"{gates} open for everyone. New ones appear here by themselves."
 
 
 def _waiting(request: PageRequest, *, mine: bool) -> tuple[list[dict[str, Any]], str]:

@@ -8,21 +8,16 @@ from django.urls import reverse
 
 from approvals.models import Decision
 from approvals.services import answer_gate
-from hermes_workflow.rights import OPERATOR, VIEWER, Principal
+from hermes_workflow.rights import OPERATOR, VIEWER
 from runs.models import Gate, Run
 from tests import builders as b
 from tests.fakes import text
 from tests.integration.approvals_builders import closed_profile, parked, reviewer
+from tests.pages import browser, part
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-HTMX = {"HX-Request": "true", "HX-Target": "gate-detail"}
-
-
-def browser(who: Principal, **more: bool) -> Client:
-    client = Client(raise_request_exception=False, **more)
-    client.force_login(who.user, backend="django.contrib.auth.backends.ModelBackend")
-    return client
+HTMX = part("gate-detail")
 
 
 def send(client: Client, gate: Gate, answer: str = "approve", *, htmx: bool = False, **more: str):
@@ -143,7 +138,7 @@ def test_a_gate_is_answered_in_place_on_its_run():
     assert 'name="answer" value="approve"' in client.get(reverse("run", args=[gate.run_id])).text
     address = reverse("run-answer", args=[gate.run_id, gate.pk])
     form = {"answer": "approve", "digest": gate.digest}
-    response = client.post(address, form, headers={"HX-Request": "true", "HX-Target": "run-page"})
+    response = client.post(address, form, headers=part("run-page"))
     assert 'id="run-page"' in response.text
     assert "Done" in response.text
     assert client.post(address, form).status_code == 409
