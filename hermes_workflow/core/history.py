@@ -55,6 +55,7 @@ class History:
 
     def __init__(self, plan: Plan, events: Iterable[Event] = ()) -> None:
         self.seq = 0
+        self.at: datetime | None = None
         self.started: dict[str, Any] = {}
         self.started_at: datetime | None = None
         self.steps: dict[str, StepState] = {}
@@ -127,6 +128,7 @@ class History:
         """Fold one event. One that this code does not know is remembered and makes the next decision stuck."""
         event = lift(raw)
         self.seq = event.seq or self.seq + 1
+        self.at = event.at or self.at
         fold = _FOLDS.get(event.type)
         if fold is None or event.v > VERSION:
             self.unknown = f"{event.type} v{event.v}"

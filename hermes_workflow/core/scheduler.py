@@ -1,7 +1,7 @@
 """The one scheduler of all static dialects: a plan and a history go in, the next events come out."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hermes_workflow.core import events as e
@@ -32,8 +32,9 @@ class Program:
 
 
 def decide(program: Program, history: History) -> list[Event]:
-    """All that follows from `history`, which is left alone. Deciding on the result adds nothing."""
-    return list(advance(program, history.fork(), lambda event: event))
+    """All that follows from `history`, at the time of its last event; it is left alone. Deciding on the result adds nothing."""
+    fork = history.fork()
+    return list(advance(program, fork, lambda event: replace(event, at=fork.at)))
 
 
 def advance(program: Program, history: History, record: Callable[[Event], Event]) -> Iterator[Event]:
