@@ -65,8 +65,10 @@ def create_first_admin(password_file: Path) -> str | None:
 def create_designs() -> list[str]:
     """Save each shipped design that was never here, also not deleted; their names."""
     author = User.objects.filter(is_superuser=True, is_active=True).order_by("id").first()
+    if author is None:
+        return []
     missing = [path for path in sorted(EXAMPLES.glob("*.json")) if not Design.objects.filter(slug=path.stem).exists()]
-    for path in missing if author else ():
+    for path in missing:
         example = json.loads(path.read_text(encoding="utf-8"))
         services.save_design(principal=Principal(author), name=path.stem, **example, note="Shipped example")
     return [path.stem for path in missing]
