@@ -21,7 +21,7 @@ from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.prompts import context_of, context_seqs
 from hermes_workflow.core.scheduler import NeedsNewerCode, Program, advance
 from hermes_workflow.core.status import status_of
-from runs import announcements, journal, performers, warm
+from runs import announcements, gatebook, journal, performers, warm
 from runs.journal import Holder, Lease, Settlement
 from runs.models import Event as EventRow
 from runs.models import Run
@@ -106,12 +106,15 @@ class Turn:
         spec = self.plan.step[event.key].spec
         question = spec.get("question") or spec.get("prompt", "")
         body = {"question": question, "options": list(event.data.get("options", ())), "context": self.context(event.key)}
-        return replace(event, body=body, data={**event.data, "digest": digest(body)})
+        asked = gatebook.audiences(spec.get("assignees") or [], self.run.profile_id)
+        return replace(event, body=body, data={**event.data, "digest": digest(body), "asked": asked})
 
     def _addressed(self, event: Event) -> Event:
-        """An escalation keeps whom it is for and who of them are here, so that its receipt follows from it."""
+        """An escalation keeps whom it is for and who of them are here, so that audience and receipt follow from it."""
         target = self.plan.step[event.key].spec.get("escalate_to") or ""
-        return replace(event, data={**event.data, "to": target, "reached": [name for _, name in notification.people(target)]})
+        asked = gatebook.audiences([target], self.run.profile_id) if target else []
+        reached = [name for _, name in notification.people(target)]
+        return replace(event, data={**event.data, "to": target, "asked": asked, "reached": reached})
 
 
 def turn(
@@ -168,7 +171,7 @@ def _honour_deadlines(this: Turn) -> None:
         decide_or_stuck(this)
 
 
-def _write(this: Turn, seen: int, holder: Holder | None, *, due_now: bool = False) -> list[Lease]:
+def _write(this: Turn, seen: int, holder: Holder | None, *, due_now: bool = False, starting: Run | None = None) -> list[Lease]:
     return journal.write(
         journal.Entry(
             run_id=this.run.id,
@@ -182,6 +185,7 @@ def _write(this: Turn, seen: int, holder: Holder | None, *, due_now: bool = Fals
             version_id=this.version_id,
             plan_digest=this.plan_digest,
             due_now=due_now,
+            starting=starting,
         )
     )
 
@@ -230,14 +234,11 @@ def _place(error: Exception) -> str:
 def start(run: Run, plan: Plan, started: Event) -> Turn:
     """Insert a run with its first event and take it as far as it goes without a performer, in one commit."""
     with transaction.atomic(durable=True):
-        run.created_at = run.updated_at = now = timezone.now()
-        run.save(force_insert=True)
         facts = warm.RunFacts(run.id, run.profile_id, {INPUT_SEQ: started.body})
-        this = Turn(run=facts, history=History(plan), now=now)
+        this = Turn(run=facts, history=History(plan), now=timezone.now())
         this.record(started)
         decide_or_stuck(this)
-        this.leases = _write(this, 0, None)
-        run.seq, run.status = this.history.seq, status_of(this.history)
+        this.leases = _write(this, 0, None, starting=run)
         transaction.on_commit(partial(_after, this))
     return this
 

@@ -13,29 +13,28 @@ from runs.seams import notification
 
 
 def open_gate(run_id: str, profile_id: int, plan: Plan, event: Event) -> None:
-    """Insert the gate of `gate.opened`; its body is what is shown."""
+    """Insert the gate of `gate.opened`."""
+    gate = Gate.objects.create(run_id=run_id, profile_id=profile_id, key=event.key, round=event.data["round"], **opened(plan, event))
+    _ask(gate, event.data["asked"])
+
+
+def opened(plan: Plan, event: Event) -> dict[str, Any]:
+    """The columns of a new gate; the event's body is what is shown."""
     assert event.at is not None
-    data, shown = event.data, event.body
-    step = plan.step[event.key]
-    rules = {name: step.spec[name] for name in ("assignees", "escalate_to", "stop_on", "relay") if name in step.spec}
+    data, shown, spec = event.data, event.body, plan.step[event.key].spec
     minutes = data.get("minutes")
-    gate = Gate.objects.create(
-        run_id=run_id,
-        profile_id=profile_id,
-        key=event.key,
-        round=data["round"],
-        kind=data["kind"],
-        question=shown["question"],
-        options=shown["options"],
-        context=shown["context"],
-        rules=rules,
-        digest=data["digest"],
-        quorum=data.get("quorum", 1),
-        waiting_since=event.at,
-        due_at=event.at + timedelta(minutes=minutes) if minutes else None,
-        on_timeout=data.get("on_timeout", "") if minutes else "",
-    )
-    _ask(gate, audiences(rules.get("assignees") or [], profile_id))
+    return {
+        "kind": data["kind"],
+        "question": shown["question"],
+        "options": shown["options"],
+        "context": shown["context"],
+        "rules": {name: spec[name] for name in ("assignees", "escalate_to", "stop_on", "relay") if name in spec},
+        "digest": data["digest"],
+        "quorum": data.get("quorum", 1),
+        "waiting_since": event.at,
+        "due_at": event.at + timedelta(minutes=minutes) if minutes else None,
+        "on_timeout": data.get("on_timeout", "") if minutes else "",
+    }
 
 
 def audiences(names: list[str], profile_id: int) -> list[str]:
@@ -74,9 +73,14 @@ def vote_row(event: Event) -> dict[str, Any]:
 def end(run_id: str, event: Event, status: str) -> None:
     """The round is over: answered, expired or closed."""
     gate = _gate(run_id, event)
-    gate.status, gate.ended_at, gate.answer = status, event.at, str(event.data.get("answer", ""))
-    gate.save(update_fields=["status", "ended_at", "answer"])
+    columns = ended(event, status)
+    Gate.objects.filter(pk=gate.pk).update(**columns)
     gate.audiences.update(open=False)
+
+
+def ended(event: Event, status: str) -> dict[str, Any]:
+    """The columns of a gate that is over."""
+    return {"status": status, "ended_at": event.at, "answer": str(event.data.get("answer", ""))}
 
 
 def close_all(*, run_id: str, keys: list[str] | None, at: datetime | None) -> None:
@@ -94,7 +98,7 @@ def escalate(run_id: str, event: Event) -> None:
     gate.escalated_at = event.at
     gate.save(update_fields=["escalated_at"])
     if target := event.data["to"]:
-        _ask(gate, audiences([target], gate.profile_id))
+        _ask(gate, event.data["asked"])
         design, source = gate.run.design, f"escalated:{run_id}:{gate.key}:{gate.round}"
         title = f"{design.title or design.slug}: {gate.key} needs you"
         notification.notify(target=target, run_id=run_id, source=source, title=title, text=gate.question)

@@ -62,7 +62,8 @@ def start_run(
     plan = warm.plan_of(version.plan_id)
     tests = tests_for(plan, plan.trigger, given["input"])
     try:
-        engine.start(run, plan, Event(e.RUN_STARTED, "", {"perform": perform, "tests": tests}, body=given["input"]))
+        data = {"perform": perform, "version": version.number, "plan": plan.digest, "tests": tests}
+        engine.start(run, plan, Event(e.RUN_STARTED, "", data, body=given["input"]))
     except IntegrityError:
         if key and (known := _started_before(principal, key, fingerprint)):
             return known, False

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-RUN_STARTED = "run.started"  # {perform, tests}; body: the input
-RUN_REOPENED = "run.reopened"  # {why, keys, tests?, plan?}; un-settles the keys
+RUN_STARTED = "run.started"  # {perform, version, plan, tests}; body: the input
+RUN_REOPENED = "run.reopened"  # {why, by, keys, tests?, version?, plan?}; un-settles the keys
 RUN_STUCK = "run.stuck"  # {kind, msg, place}; facts are kept, a later turn tries again
 RUN_RESUMED = "run.resumed"  # {}; no longer stuck
 RUN_COMPLETED = "run.completed"  # {}
@@ -22,11 +22,11 @@ STEP_SKIPPED = "step.skipped"  # {because}
 CONDITION_EVALUATED = "condition.evaluated"  # {result, trace, tests?}
 DELIVERY_TRIED = "delivery.tried"  # {number, target, ok, detail}
 
-GATE_OPENED = "gate.opened"  # {round, kind, options, quorum, stop_on, minutes, on_timeout, digest}; body: what is shown
+GATE_OPENED = "gate.opened"  # {round, kind, options, quorum, stop_on, minutes, on_timeout, digest, asked}; body: what is shown
 GATE_VOTED = "gate.voted"  # {round, by, name, answer, comment, channel, left}
 GATE_ANSWERED = "gate.answered"  # {round, answer, by, name, comment, tests?, stops?}
 GATE_EXPIRED = "gate.expired"  # {round}
-GATE_ESCALATED = "gate.escalated"  # {round, to, why}
+GATE_ESCALATED = "gate.escalated"  # {round, why, to, asked, reached}
 GATE_CLOSED = "gate.closed"  # {round, why}
 
 
