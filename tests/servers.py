@@ -3,11 +3,11 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from asgiref.sync import async_to_sync, sync_to_async
+from asgiref.sync import sync_to_async
 from django.db import connections
 
 START_WITHIN = 20.0
@@ -31,7 +31,14 @@ def asgi_server() -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join(START_WITHIN)
-            async_to_sync(sync_to_async(connections.close_all))()
+            in_own_thread(lambda: asyncio.run(sync_to_async(connections.close_all)()))
+
+
+def in_own_thread(work: Callable[[], None]) -> None:
+    """Playwright leaves an event loop in the test's thread, where another must not run."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(START_WITHIN)
 
 
 def wait_until_started(server: uvicorn.Server, thread: threading.Thread) -> None:

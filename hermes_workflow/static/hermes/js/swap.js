@@ -78,6 +78,7 @@ function restore(target, memory) {
 }
 
 // An answer on its way, or a refusal being read, is not swapped away by news; what the server says next replaces it.
+const sending = (part) => part?.querySelector?.("form[data-answer][data-sending]");
 const busy = (part) => part.matches?.("[data-keep]") && part.querySelector("form[data-answer][data-sending], [data-answer-result] > [data-problem]");
 
 document.addEventListener("htmx:beforeRequest", (event) => {
@@ -86,7 +87,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { target, requestConfig } = event.detail;
-  if (requestConfig?.verb === "get" && requestConfig.elt === target && busy(target)) event.detail.shouldSwap = false;
+  if (requestConfig?.verb === "get" && (sending(target) || (requestConfig.elt === target && busy(target)))) event.detail.shouldSwap = false;
   const refetch = requestConfig?.verb === "get" && target?.id && target.hasAttribute("data-keep") && requestConfig.elt === target;
   kept = refetch && event.detail.shouldSwap ? { id: target.id, memory: remember(target) } : null;
 });
