@@ -7,7 +7,7 @@ from django.conf import settings
 from hermes_workflow.core.failures import hint_for
 from hermes_workflow.core.outputs import INPUT_SEQ
 from hermes_workflow.core.plan import Step
-from hermes_workflow.core.prompts import delivered, rendered
+from hermes_workflow.core.prompts import delivered
 from hermes_workflow.models import Profile
 from runs.engine import Turn
 from runs.journal import Lease
@@ -79,7 +79,6 @@ def _assignment(lease: Lease, turn: Turn, step: Step, found: Performing, model: 
         number=lease.number,
         prompt=step.spec.get("prompt", ""),
         context=context,
-        rendered=rendered(step.spec.get("prompt", ""), context),
         input=turn.bodies.get(INPUT_SEQ) or {},
         profile=found.profile,
         model=model,

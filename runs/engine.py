@@ -95,7 +95,7 @@ class Turn:
             event = self._shown(event)
         elif event.type == e.GATE_ESCALATED:
             event = self._addressed(event)
-        stamped = replace(event, seq=seq, at=self.now)
+        stamped = Event(event.type, event.key, event.data, event.body, self.now, seq, event.v)
         if stamped.body is not None:
             self.bodies[seq] = stamped.body
         self.new.append(stamped)

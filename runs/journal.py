@@ -75,6 +75,7 @@ class Entry:
     version_id: int | None = None
     plan_digest: str = ""
     due_now: bool = False
+    starting: Run | None = None
 
 
 def write(entry: Entry) -> list[Lease]:
@@ -84,7 +85,7 @@ def write(entry: Entry) -> list[Lease]:
     opening = [event for event in entry.events if event.type == e.STEP_SCHEDULED and event.key in entry.history.open_attempts]
     ours = _first_due(opening) if entry.holder else None
     _fence_open(entry)
-    statements = [_advance_run(entry, now, adapt)]
+    statements = [_insert_run(entry.starting, entry) if entry.starting else _advance_run(entry, now, adapt)]
     if entry.settlement:
         statements.append(_settle(entry.settlement, now))
     if entry.events:
@@ -101,6 +102,18 @@ def write(entry: Entry) -> list[Lease]:
 def _first_due(opening: list[Event]) -> Event | None:
     """The one attempt that goes to the holder, who can do one at a time."""
     return next((event for event in opening if not event.data.get("delay")), None)
+
+
+def _insert_run(run: Run, entry: Entry) -> Statement:
+    """The row of a run as its first turn leaves it."""
+    history = entry.history
+    run.seq, run.status, run.cursor, run.error = history.seq, status_of(history), history.cursor, history.error
+    run.due_at, run.ended_at = due_at(history), history.ended_at
+    run.created_at = run.updated_at = entry.now
+    fields = Run._meta.concrete_fields
+    columns, marks = ", ".join(field.column for field in fields), ", ".join(["%s"] * len(fields))
+    values = [field.get_db_prep_save(getattr(run, field.attname), connection) for field in fields]
+    return Statement(f"INSERT INTO runs_run ({columns}) VALUES ({marks})", values)
 
 
 def _advance_run(entry: Entry, now: Any, adapt: Adapt) -> Statement:

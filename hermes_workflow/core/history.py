@@ -113,7 +113,10 @@ class History:
 
     def state(self, key: str) -> StepState:
         """The state of a step, made when first asked for."""
-        return self.steps.setdefault(key, StepState())
+        state = self.steps.get(key)
+        if state is None:
+            state = self.steps[key] = StepState()
+        return state
 
     def takes(self, edge: Edge) -> bool:
         """Whether a settled source takes this edge."""

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
+from hermes_workflow.core.prompts import rendered
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Assignment:
     """One try of one step.
 
-    `context` is `{"input": {…}, "<producer id>": value}`; `rendered` is the prompt with that context as text. `number` rises after a
-    known outcome and is part of `idempotency_key`; `ref` is what an earlier claim of the same number was told to come back with.
-    `settings` belongs to the performer (for a subprocess: argv, limits, names of environment variables). Seconds throughout.
+    `context` is `{"input": {…}, "<producer id>": value}`; `number` rises after a known outcome and is part of `idempotency_key`;
+    `ref` is what an earlier claim of the same number was told to come back with. `settings` belongs to the performer (for a subprocess: argv, limits, names of environment variables). Seconds throughout.
     """
 
     run_id: str
@@ -19,7 +21,6 @@ class Assignment:
     number: int
     prompt: str
     context: Mapping[str, Any] = field(default_factory=dict)
-    rendered: str = ""
     input: Mapping[str, Any] = field(default_factory=dict)
     profile: str = ""
     model: str = ""
@@ -29,6 +30,11 @@ class Assignment:
     timeout_seconds: float = 600.0
     ref: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def rendered(self) -> str:
+        """The prompt with the context as text, for performers that read text."""
+        return rendered(self.prompt, self.context)
 
 
 @dataclass(frozen=True, slots=True)

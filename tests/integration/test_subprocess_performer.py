@@ -262,9 +262,7 @@ def test_diagnostics_hold_no_secret_prompt_or_environment(monkeypatch):
         " + 'postgres://bob:pw12345@db/x {\"api_key\": \"zzzzzz\"} ' + chr(0) + chr(27) + '[2J the reason'); sys.exit(3)"
     )
     argv = [sys.executable, "-I", "-S", "-c", code, "--token", "tttttt", "--password=pppppp"]
-    failed = failure(
-        perform(argv=argv, prompt="The plan of the merger", settings={"env": ["MY_API_KEY"]}, rendered="The plan of the merger\nof two")
-    )
+    failed = failure(perform(argv=argv, prompt="The plan of the merger", settings={"env": ["MY_API_KEY"]}, context={"who": "of two"}))
     shown = json.dumps(dict(failed.diagnostics), ensure_ascii=False) + failed.msg
     for secret in (
         "correct-horse-battery",
