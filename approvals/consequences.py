@@ -9,8 +9,9 @@ from django.utils import timezone
 from hermes_workflow.core import events as e
 from hermes_workflow.core.deadlines import expire
 from hermes_workflow.core.events import Event
-from hermes_workflow.core.history import GateState, History
+from hermes_workflow.core.history import History
 from hermes_workflow.core.scheduler import Program, advance, collected
+from hermes_workflow.core.states import GateState
 from runs import engine, performers
 from runs.documents import instant
 from runs.models import Gate

@@ -5,8 +5,9 @@ from typing import Any
 
 from approvals.models import Decision
 from hermes_workflow.core.errors import AlreadyDecided, Conflict
-from hermes_workflow.core.history import GateState, History
+from hermes_workflow.core.history import History
 from hermes_workflow.core.scheduler import tally
+from hermes_workflow.core.states import GateState
 from runs.documents import instant
 from runs.models import Gate
 

@@ -76,7 +76,7 @@ def answer_from(request: PageRequest, gate_id: int, *, run_id: str | None = None
         raise NotFound("there is no such gate in this run")
     form = request.POST
     comment = form.get("comment", "").replace("\r\n", "\n").strip()
-    common = {
+    common: dict[str, Any] = {
         "principal": request.principal,
         "digest": form.get("digest") or None,
         "key": form.get("idempotency_key") or None,

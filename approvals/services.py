@@ -15,8 +15,8 @@ from approvals.sources import Source
 from hermes_workflow.core import events as e
 from hermes_workflow.core.errors import Conflict, Forbidden, KeyReused, NotFound, Stale
 from hermes_workflow.core.events import Event
-from hermes_workflow.core.history import GateState
 from hermes_workflow.core.scheduler import tests_for, verdict
+from hermes_workflow.core.states import GateState
 from hermes_workflow.rights import Principal
 from runs import documents, engine, warm
 from runs import selectors as run_selectors

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from hermes_workflow.core.history import FALSE, SKIPPED, History
+from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import INPUT_SEQ, has_output, output_of
+from hermes_workflow.core.states import FALSE, SKIPPED
 from hermes_workflow.fields import dumps
 from runs.models import Gate, Run
 

@@ -11,10 +11,11 @@ from hermes_workflow.core import events as e
 from hermes_workflow.core.documents import check_value, digest
 from hermes_workflow.core.errors import Conflict, KeyReused, Malformed, NotFound
 from hermes_workflow.core.events import Event
-from hermes_workflow.core.history import FAILED, FALSE, SKIPPED, History
+from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import INPUT_SEQ, has_output, seqs_for
 from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.scheduler import tests_for
+from hermes_workflow.core.states import FAILED, FALSE, SKIPPED
 from hermes_workflow.models import Design, DesignVersion
 from hermes_workflow.rights import Principal
 from runs import documents, engine, pulse, selectors, warm

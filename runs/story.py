@@ -6,8 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from hermes_workflow.core.history import FAILED, FALSE, SKIPPED, History
+from hermes_workflow.core.history import History
 from hermes_workflow.core.plan import Step
+from hermes_workflow.core.states import FAILED, FALSE, SKIPPED
 from hermes_workflow.fields import dumps
 from hermes_workflow.graph_layout import drawn
 from hermes_workflow.rights import Principal

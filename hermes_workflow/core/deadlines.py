@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from hermes_workflow.core import events as e
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.failures import hint_for
-from hermes_workflow.core.history import GateState, History
+from hermes_workflow.core.history import History
 from hermes_workflow.core.scheduler import tally
+from hermes_workflow.core.states import GateState
 
 STUCK_AGAIN = timedelta(seconds=60)  # and twice as long after each further look in vain
 STUCK_LONGEST = timedelta(hours=1)

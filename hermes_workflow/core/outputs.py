@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from hermes_workflow.core.history import FALSE, PASSED, History
+from hermes_workflow.core.history import History
+from hermes_workflow.core.states import FALSE, PASSED
 
 INPUT_SEQ = 1
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from hermes_workflow.core import events as e
 from hermes_workflow.core.events import Event
-from hermes_workflow.core.history import StepState
 from hermes_workflow.core.plan import Policy, Step
+from hermes_workflow.core.states import StepState
 
 RATE_LIMIT_WAIT = 15.0  # seconds; a longer Retry-After wins
 LONGEST_WAIT = 3600.0  # seconds; a provider cannot park a run for longer

@@ -8,10 +8,11 @@ from hermes_workflow.core import events as e
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.expressions import explain
 from hermes_workflow.core.failures import hint_for
-from hermes_workflow.core.history import FAILED, FALSE, PASSED, SKIPPED, GateState, History
+from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import answer_output, has_output
 from hermes_workflow.core.plan import Plan, Step
 from hermes_workflow.core.retry import after_failure
+from hermes_workflow.core.states import FAILED, FALSE, PASSED, SKIPPED, GateState
 
 
 class NeedsNewerCode(Exception):

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_workflow.core.deadlines import due_at, expire
-from hermes_workflow.core.history import History, StepState
+from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import output_of, outputs, seqs_for
 from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.scheduler import decide
+from hermes_workflow.core.states import StepState
 from hermes_workflow.core.status import status_of
 from tests.unit.worlds import World, plans
 

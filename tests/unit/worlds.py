@@ -11,9 +11,10 @@ from hermes_workflow.core import events as e
 from hermes_workflow.core.deadlines import expire
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.failures import HINTS
-from hermes_workflow.core.history import FAILED, History
+from hermes_workflow.core.history import History
 from hermes_workflow.core.plan import Edge, Plan, Policy, Step
 from hermes_workflow.core.scheduler import Program, decide, tests_for
+from hermes_workflow.core.states import FAILED
 from hermes_workflow.dialects.design import build_run_plan
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
