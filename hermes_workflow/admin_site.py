@@ -13,6 +13,7 @@ from django.shortcuts import redirect, resolve_url
 from django.utils import timezone
 from unfold.sites import UnfoldAdminSite
 
+FIRST = ("hermes_workflow", "runs", "approvals", "auth")
 View = Callable[..., HttpResponseBase]
 
 
@@ -47,6 +48,11 @@ class AdminSite(UnfoldAdminSite):
                     raise PermissionDenied(refusal.msg) from None
 
         return update_wrapper(answer, view)
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
+        """What is used most comes first."""
+        found = super().get_app_list(request, app_label)
+        return sorted(found, key=lambda app: FIRST.index(app["app_label"]) if app["app_label"] in FIRST else len(FIRST))
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         """There is one sign-in page; who is signed in and may not come in is told so."""

@@ -9,7 +9,7 @@ class HermesWorkflowConfig(AppConfig):
 
     name = "hermes_workflow"
     default = True
-    verbose_name = "Designs"
+    verbose_name = "Workflows"
     default_auto_field = "django.db.models.BigAutoField"
 
 

@@ -246,6 +246,8 @@ UNFOLD = {
     "SITE_TITLE": "Hermes Workflow",
     "SITE_HEADER": "Hermes Workflow",
     "SITE_URL": "/",
+    "SITE_ICON": lambda request: static("hermes/icons/mark.svg"),
+    "STYLES": [lambda request: static("hermes/css/admin.css")],
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("hermes/icons/mark.svg")}],
 }
 

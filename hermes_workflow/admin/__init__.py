@@ -1,3 +1,5 @@
-"""The admin of designs and of who uses them."""
+"""The admin of designs, of who uses and performs them, and of what lies below."""
 
-from hermes_workflow.admin import designs as designs
+from hermes_workflow.admin import designs, machinery, people, profiles, tokens
+
+__all__ = ["designs", "machinery", "people", "profiles", "tokens"]

@@ -28,7 +28,7 @@ class AdminsOnly(ModelAdmin):
         """Admins only."""
         return principal(request).is_admin
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         """Admins only."""
         return principal(request).is_admin
 
@@ -46,7 +46,7 @@ class ReadOnly(AdminsOnly):
 
     list_fullwidth = True
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody."""
         return False
 

@@ -64,7 +64,7 @@ class Sheet:
     """The whole editor: its cards, its defects each with the anchor of its field, and the picture."""
 
     cards: tuple[Card, ...] = ()
-    summary: tuple[dict[str, str], ...] = ()
+    summary: tuple[dict[str, Any], ...] = ()
     graph: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -53,7 +53,7 @@ class DesignAdmin(AdminsOnly):
     has_change_permission = has_view_permission
     has_delete_permission = has_view_permission
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         """Admins and designers."""
         return principal(request).may("design")
 
@@ -112,7 +112,8 @@ class DesignAdmin(AdminsOnly):
             services.delete_design(principal=principal(request), design=design)
             messages.success(request, f"{design.slug} is deleted. Its runs and their history stay.")
             return redirect("admin:hermes_workflow_design_changelist")
-        context = {**self.admin_site.each_context(request), "title": f"Delete {design.slug}", "design": design, "opts": self.opts}
+        about = {"title": f"Delete {design.slug}", "design": design, "original": design, "opts": self.opts}
+        context = {**self.admin_site.each_context(request), **about}
         return TemplateResponse(request, "admin/designs/delete.html", context)
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponseBase:

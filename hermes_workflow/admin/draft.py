@@ -9,10 +9,11 @@ from django.http import QueryDict
 from hermes_workflow.admin.looks import ABSENT, LOOKS, pretty, read_back
 from hermes_workflow.admin.moves import rename
 from hermes_workflow.admin.node_fields import AFTER, ID, KIND, OWN, NodeField, fields_of
-from hermes_workflow.core.documents import read_json
-from hermes_workflow.core.errors import Malformed
+from hermes_workflow.core.documents import LIMIT, read_json
+from hermes_workflow.core.errors import Malformed, TooLarge
 from hermes_workflow.core.text import shorten
 from hermes_workflow.dialects.design.nodes import MAX_NODES, usable_id
+from hermes_workflow.fields import dumps
 
 RAW = "~json"
 WHOLE_NODE = "node"
@@ -44,7 +45,10 @@ def document_of(data: QueryDict) -> Any:
     if not has_fields(source):
         return source
     nodes = [_node(data, index, node) for index, node in enumerate(source["nodes"])]
-    return rename({**source, "nodes": nodes}, _new_names(source["nodes"], nodes))
+    changed = rename({**source, "nodes": nodes}, _new_names(source["nodes"], nodes))
+    if len(dumps(changed).encode("utf-8", "replace")) > LIMIT:
+        raise TooLarge(f"document: at most {LIMIT:,} bytes")
+    return changed
 
 
 def _node(data: QueryDict, index: int, node: Any) -> Any:

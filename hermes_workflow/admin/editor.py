@@ -1,5 +1,6 @@
 """The editor of a design: one page over its document, drafts going round through the server, saving through the one service."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from hermes_workflow.rights import Principal, profiles_for
 from hermes_workflow.services import check_document, save_design
 
 MOST_PEOPLE = 500
+NUMBER = re.compile(r"[0-9]{1,3}\Z")
 SAVE, SAVE_AND_START = "save", "save-start"
 
 
@@ -106,7 +108,7 @@ def _moved(document: Any, verb: str, rest: str) -> tuple[Any, int | None]:
 
 
 def _index(text: str, count: int) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 4 and int(text) < count else None
+    return int(text) if NUMBER.match(text) and int(text) < count else None
 
 
 def _save(principal: Principal, design: Design | None, draft: Draft) -> DesignVersion:
@@ -134,6 +136,7 @@ def page(request: HttpRequest, principal: Principal, design: Design | None, draf
         **admin.site.each_context(request),
         "title": design.slug if design else "New design",
         "design": design,
+        "original": design,
         "current": current,
         "next": (current or 0) + 1,
         "details": draft.details,

@@ -10,7 +10,7 @@ Document = dict[str, Any]
 STARTER: Document = {
     "nodes": [
         {"id": "start", "type": "trigger"},
-        {"id": "read", "type": "agent", "prompt": "Read the text. List its key sentences, dates, amounts and risky wording.", "after": ["start"]},
+        {"id": "read", "type": "agent", "prompt": "List the key sentences, dates, amounts and risky wording.", "after": ["start"]},
         {"id": "review", "type": "approval", "question": "Is this reading right?", "after": ["read"]},
         {"id": "result", "type": "output", "deliver": "notification", "after": ["review"]},
     ]

@@ -32,6 +32,9 @@ JOIN = NodeField(
 )
 TIMEOUT = NodeField("timeout_minutes", "Time limit in minutes", "count", help=f"1 to {MAX_MINUTES}; blank means none.")
 
+EXPRESSION = "out.<name>.<path>, then == != < <= > >= or contains, then a value."
+TARGET = "user:name or group:name for a notification (blank: who started it); platform:chat_id for a channel."
+
 OWN: dict[str, tuple[NodeField, ...]] = {
     "trigger": (
         NodeField("cron", "Cron", mono=True, help="Blank means on request."),
@@ -45,19 +48,17 @@ OWN: dict[str, tuple[NodeField, ...]] = {
         NodeField("retries", "Retries", "count", help=f"0 to {MAX_RETRIES} after a failed try."),
         TIMEOUT,
         JOIN,
-        NodeField("schema", "Output schema", "json", wide=True, mono=True, help="A JSON Schema that the result must keep; blank means any."),
+        NodeField("schema", "Output schema", "json", wide=True, mono=True, help="A JSON Schema for the result; blank means any."),
     ),
     "condition": (
-        NodeField("expression", "Expression", wide=True, mono=True, help="out.<name>.<path> then == != < <= > >= or contains, then a value."),
+        NodeField("expression", "Expression", wide=True, mono=True, help=EXPRESSION),
         JOIN,
     ),
     "approval": (
         NodeField("question", "Question", "text", wide=True),
         NodeField("options", "Options", "lines", help="One a line; blank means approve and reject."),
         NodeField("stop_on", "Options that fail the run", "set"),
-        NodeField(
-            "assignees", "Who may answer", "set", wide=True, people=True, help="user:name or group:name. Nobody named: any reviewer of the profile."
-        ),
+        NodeField("assignees", "Who may answer", "set", wide=True, people=True, help="Nobody named: any reviewer of the profile."),
         NodeField("quorum", "Answers needed", "count", help="How many must give the same answer; blank means 1."),
         TIMEOUT,
         NodeField("on_timeout", "Then", "choice", choices=_words(TIMEOUTS, "reject (default)")),
@@ -72,14 +73,14 @@ OWN: dict[str, tuple[NodeField, ...]] = {
     ),
     "output": (
         NodeField("deliver", "Deliver", "choice", choices=_words(DELIVERIES, "nothing: keep the output only")),
-        NodeField("target", "To", people=True, help="user:name or group:name for a notification (blank: who started it); platform:chat_id for a channel."),
+        NodeField("target", "To", people=True, help=TARGET),
         JOIN,
     ),
     "note": (
         NodeField("text", "Text", "text", wide=True),
         NodeField("color", "Color", "choice", choices=_words(COLORS, "none")),
     ),
-}  # fmt: skip
+}
 
 MAIN = {"agent": "prompt", "condition": "expression", "approval": "question", "output": "deliver", "note": "text", "trigger": "cron"}
 """The field that tells most about a node of its kind."""

@@ -61,6 +61,7 @@ def _page(request: HttpRequest, design: Design, form: Start, refusal: HermesErro
         **admin.site.each_context(request),
         "title": f"Start {design.slug}",
         "design": design,
+        "original": design,
         "form": form,
         "refusal": refusal,
         "opts": Design._meta,

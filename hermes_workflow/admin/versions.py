@@ -56,7 +56,7 @@ def _difference(old: DesignVersion, new: DesignVersion) -> list[tuple[str, str]]
 
 
 def _page(request: HttpRequest, design: Design, template: str, title: str, **context: Any) -> TemplateResponse:
-    shared = {**admin.site.each_context(request), "title": title, "design": design, "opts": Design._meta}
+    shared = {**admin.site.each_context(request), "title": title, "design": design, "original": design, "opts": Design._meta}
     return TemplateResponse(request, f"admin/designs/{template}.html", {**shared, **context})
 
 

@@ -112,7 +112,8 @@ def test_typed_fields_give_typed_values(admin, flow):
     assert answer.status_code == 302
     nodes = document_of(flow)["nodes"]
     assert nodes[1] == {
-        "id": "draft", "type": "agent", "after": ["start"], "prompt": "do draft", "retries": 3, "timeout_minutes": 20, "schema": {"type": "object"},
+        "id": "draft", "type": "agent", "after": ["start"], "prompt": "do draft",
+        "retries": 3, "timeout_minutes": 20, "schema": {"type": "object"},
     }  # fmt: skip
     assert nodes[2]["options"] == ["approve", "reject", "later"]
     assert nodes[2]["stop_on"] == ["reject"]
