@@ -134,7 +134,7 @@ class ChangeSocket(AsyncWebsocketConsumer):
 def _signed_in(session_key: str) -> Principal | None:
     session = import_string(f"{settings.SESSION_ENGINE}.SessionStore")(session_key)
     user = get_user(SimpleNamespace(session=session))  # type: ignore[arg-type]
-    return Principal(user) if user.is_authenticated else None  # type: ignore[arg-type]
+    return Principal(user) if user.is_authenticated else None
 
 
 def _complaint(text: str | None) -> dict[str, Any]:

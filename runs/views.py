@@ -101,7 +101,7 @@ def _context(request: PageRequest, story: Story) -> dict[str, Any]:
         "run": found,
         "document": story.document,
         "graph": story.graph,
-        "outputs": [{"node_id": key, "html": render_value(value)} for key, value in story.document["outputs"].items()],
+        "outputs": [_output(key, value) for key, value in story.document["outputs"].items()],
         "events": [{"row": row, "data": shown(row.data)} for row in story.events[-MOST_EVENTS:][::-1]],
         "sessions": selectors.sessions_of(found.pk),
         "decisions": decisions_in(found.pk),
@@ -111,6 +111,12 @@ def _context(request: PageRequest, story: Story) -> dict[str, Any]:
         "newest": newest,
         "idempotency_key": uuid4().hex,
     }
+
+
+def _output(key: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, dict) and value.keys() == {"$ref"}:
+        return {"node_id": key, "href": value["$ref"]}
+    return {"node_id": key, "html": render_value(value)}
 
 
 @page

@@ -26,6 +26,7 @@ MOST_DESIGNS = 500
 MOST_VERSIONS = 20
 MOST_RUNS = 10
 TEXT_LIMIT = 1024 * 1024
+KEY_LIMIT = 255
 
 
 @page
@@ -106,10 +107,10 @@ def start(request: PageRequest, name: str) -> HttpResponseBase:
         return redirect("design", name)
     found = selectors.design_for(request.principal, name)
     try:
-        given = _input(request)
-        run, new = start_run(
-            principal=request.principal, design=found, input=given, origin="web", key=request.POST.get("idempotency_key") or None
-        )
+        given, key = _input(request), request.POST.get("idempotency_key", "")
+        if len(key) > KEY_LIMIT:
+            raise Malformed(f"idempotency_key: at most {KEY_LIMIT} characters")
+        run, new = start_run(principal=request.principal, design=found, input=given, origin="web", key=key or None)
     except HermesError as refusal:
         return _shown(request, name, refusal=refusal, text=request.POST.get("text", "")[:TEXT_LIMIT])
     messages.success(request, f"{found.slug} started." if new else f"{found.slug} was started by this form already.")
