@@ -23,20 +23,6 @@ SECONDS = 1.0  # of this thread's own time, so that a busy machine does not coun
 DOCUMENT = design(agent("a"))
 
 
-@pytest.fixture
-def api() -> Api:
-    """Somebody who may do everything, a design `known`, and a run that waits at a gate."""
-    builders.profile()
-    builders.saved(approval("review", options=["yes", "no"]), name="known")
-    return Api(builders.admin())
-
-
-@pytest.fixture
-def gate(api: Api) -> Gate:
-    """An open gate with the options yes and no."""
-    return Gate.objects.get(run_id=builders.begun(Design.objects.get()))
-
-
 def rows() -> list[int]:
     """How much is stored."""
     return [kind.objects.count() for kind in (Design, DesignVersion, Plan, Run, Event, Gate, Decision, Attachment, Token)]
