@@ -20,7 +20,7 @@ from runs.engine import Turn
 from runs.journal import FenceLost, Lease
 from runs.seams import deliver
 from runs.seams.base import Again, Failed, Performed
-from runs.seams.deliver import Parcel, Sent
+from runs.seams.deliver import Parcel, Receipt, Sent
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def work_through(lease: Lease, *, until: float) -> int:
     with engine.glance(lease.run_id) as glance:
         work = prepare(lease, glance)
     for done in range(1, 1_000_000):
-        turn = settle(lease, work, perform(lease, work), hold=time.monotonic() < until)
+        turn = settle(lease, work, attempt(lease, work), hold=time.monotonic() < until)
         if turn is None or not turn.leases:
             return done
         lease = turn.leases[0]
@@ -74,6 +74,15 @@ def prepare(lease: Lease, turn: Turn) -> Work:
 def internal(error: Exception) -> Failed:
     """A mistake of ours, as an outcome."""
     return Failed("internal", f"{type(error).__name__}: {error}"[:500], hint_for("internal"))
+
+
+def attempt(lease: Lease, work: Work) -> Outcome:
+    """The outcome to settle. A delivery that failed, whyever, is a receipt that says so: it never fails the run."""
+    outcome = perform(lease, work)
+    if lease.kind == "deliver" and isinstance(outcome, Failed):
+        target = work.target if isinstance(work, Parcel) else ""
+        return Sent((Receipt(target, False, outcome.msg),))
+    return outcome
 
 
 def perform(lease: Lease, work: Work) -> Outcome:

@@ -136,6 +136,18 @@ def test_three_claims_without_an_outcome_lose_the_worker_and_fail_the_step(perfo
     assert performer.seen == []
 
 
+def test_a_delivery_that_loses_three_workers_is_a_failed_receipt_and_the_run_is_done(clock: time_machine.Traveller):
+    run_id = b.started(b.output("tell", deliver="notification", target="user:root"))
+    for _ in range(3):
+        claimed(run_id)
+        clock.shift(LEASE)
+    b.work(run_id)
+    shown = b.document(run_id)
+    assert shown["status"] == "done"
+    assert [(sent["target"], sent["ok"]) for sent in shown["deliveries"]] == [("user:root", False)]
+    assert "none came back" in shown["deliveries"][0]["detail"]
+
+
 def test_a_lost_worker_is_one_failed_try(performer: ScriptedPerformer, clock: time_machine.Traveller):
     run_id = b.started(b.agent("draft", retries=1))
     for _ in range(3):
