@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from django.db import connection
@@ -50,7 +51,7 @@ def statements_per_step(performer: ScriptedPerformer, length: int) -> list[list[
             performer.does(f"s{number}", look)
         worker.drain(run_id=run_id)
     sent = shapes(queries)
-    return [sent[start:end] for start, end in zip(marks, marks[1:], strict=False)]
+    return [sent[start:end] for start, end in pairwise(marks)]
 
 
 def test_a_warm_step_is_one_commit_of_four_statements_and_reads_nothing(performer: ScriptedPerformer):

@@ -25,7 +25,8 @@ class Command(BaseCommand):
         runs = chosen(run_id)
         names = list(runs.values_list("pk", flat=True))
         different = sum(self.look(runs.get(pk=name), check=check) for name in names)
-        self.stdout.write(f"{len(names)} runs, {different} {'differ' if check else 'mended'}")
+        if options["verbosity"]:
+            self.stdout.write(f"{len(names)} runs, {different} {'differ' if check else 'mended'}")
         if check and different:
             raise CommandError("the rows are not what the events say", returncode=1)
 
