@@ -69,6 +69,11 @@ class Watcher:
         self._tasks: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
 
+    @property
+    def is_looking(self) -> bool:
+        """Whether somebody watches."""
+        return bool(self._tasks)
+
     async def watch(self, watches: Iterable[Watch], bell: asyncio.Event) -> None:
         """From now on set `bell` when one of `watches` changes, and for nothing else."""
         wanted = set(watches)
