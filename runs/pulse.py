@@ -36,7 +36,9 @@ def turn_due(now: datetime, *, limit: int = BATCH, run_ids: list[str] | None = N
     if run_ids is not None:
         due = due.filter(id__in=run_ids)
     turned = 0
-    for run_id in list(due.values_list("id", flat=True)[:limit]):
+    for run_id in list(due.values_list("id", flat=True)[: limit * 10]):
+        if turned == limit:
+            break
         try:
             engine.turn(run_id, now=now)
             turned += 1

@@ -5,6 +5,7 @@ import random
 import signal
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -48,16 +49,21 @@ def kill(pid: int, *, within: float = 1.0) -> bool:
     end = time.monotonic() + within
     while is_alive(pid) and time.monotonic() < end:
         if holds(pid):
-            os.kill(pid, signal.SIGSTOP)
+            send(pid, signal.SIGSTOP)
             if holds(pid):
                 break
-            os.kill(pid, signal.SIGCONT)
+            send(pid, signal.SIGCONT)
     return put_down(pid)
 
 
+def send(pid: int, number: int) -> None:
+    """A worker may have killed itself a moment ago."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
 def put_down(pid: int) -> bool:
-    if is_alive(pid):
-        os.kill(pid, signal.SIGKILL)
+    send(pid, signal.SIGKILL)
     eventually(lambda: not is_alive(pid), within=5, what="the end of a killed worker")
     return holds(pid)
 
