@@ -13,8 +13,14 @@ from django.shortcuts import redirect, resolve_url
 from django.utils import timezone
 from unfold.sites import UnfoldAdminSite
 
-FIRST = ("hermes_workflow", "runs", "approvals", "auth")
+APPS = ("hermes_workflow", "runs", "approvals", "auth")
+MODELS = ("Design", "Profile", "Token", "Attachment", "Run", "Gate", "Attempt", "Delivery", "Event", "Decision", "User")
+NAMES = {"auth": "People", "axes": "Sign-in"}
 View = Callable[..., HttpResponseBase]
+
+
+def _place(name: str, order: tuple[str, ...]) -> int:
+    return order.index(name) if name in order else len(order)
 
 
 class AdminSite(UnfoldAdminSite):
@@ -52,7 +58,10 @@ class AdminSite(UnfoldAdminSite):
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
         """What is used most comes first."""
         found = super().get_app_list(request, app_label)
-        return sorted(found, key=lambda app: FIRST.index(app["app_label"]) if app["app_label"] in FIRST else len(FIRST))
+        for app in found:
+            app["name"] = NAMES.get(app["app_label"], app["name"])
+            app["models"].sort(key=lambda model: _place(model["object_name"], MODELS))
+        return sorted(found, key=lambda app: _place(app["app_label"], APPS))
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
         """There is one sign-in page; who is signed in and may not come in is told so."""

@@ -56,7 +56,7 @@ class RunAdmin(Shown):
         """The version that it runs."""
         return f"v{run.version.number}"
 
-    @display(description="")
+    @display(description="Page")
     def on_site(self, run: Run) -> str:
         """Its page."""
         return _on_site("run", run.pk, "Open")

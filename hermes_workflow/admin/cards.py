@@ -71,7 +71,7 @@ class Sheet:
 def sheet(document: Mapping[str, Any], defects: Sequence[Defect], offer: Offer) -> Sheet:
     """The editor of a document that has fields."""
     nodes: list[Any] = document["nodes"]
-    places = _places(nodes, defects)
+    places = sorted(_places(nodes, defects), key=lambda place: place[0])
     cards = tuple(_card(nodes, index, offer, [defect for at, defect in places if at == index]) for index in range(len(nodes)))
     summary = tuple({**defect, "anchor": _anchor(cards, at, defect["field"])} for at, defect in places)
     return Sheet(cards, summary, _picture(nodes, cards))

@@ -72,7 +72,7 @@ class DesignAdmin(AdminsOnly):
         """How often it was started, as a link to those runs."""
         return format_html('<a class="hermes-link" href="{}?name={}">{}</a>', reverse("runs"), design.slug, design.run_count)
 
-    @display(description="")
+    @display(description="Go to")
     def ways(self, design: Design) -> str:
         """Where to go from here."""
         names = (("start", "Start a run"), ("history_list", "Versions"))

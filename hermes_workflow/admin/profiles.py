@@ -83,7 +83,8 @@ class ProfileAdmin(AdminsOnly):
     form = ProfileForm
     list_display = ("name", "title", "performer", "model", "is_open", "people", "designs")
     search_fields = ("name", "title")
-    filter_horizontal = ("members",)
+    fields = ("name", "title", "performer", "settings", "model", "allow_model_override", "is_open", "members")
+    autocomplete_fields = ("members",)
     readonly_preprocess_fields = {"settings": pretty}
 
     def get_queryset(self, request: HttpRequest) -> Any:

@@ -7,7 +7,7 @@ const content = (body) => body.ownerDocument.querySelector('[data-editor]');
 async function ask(action) {
   const data = new FormData(form);
   data.set('action', action);
-  const response = await fetch(form.action, { method: 'POST', body: data, credentials: 'same-origin' });
+  const response = await fetch(form.getAttribute('action'), { method: 'POST', body: data, credentials: 'same-origin' });
   return content(new DOMParser().parseFromString(await response.text(), 'text/html').body);
 }
 
