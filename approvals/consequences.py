@@ -10,6 +10,7 @@ from hermes_workflow.core import events as e
 from hermes_workflow.core.deadlines import expire
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
+from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.scheduler import Program, advance, collected
 from hermes_workflow.core.states import GateState
 from runs import engine, performers
@@ -52,8 +53,8 @@ def without_answer(gate: Gate) -> Consequence | None:
     with engine.glance(gate.run_id) as turn:
         program = Program(turn.plan, performers.resolver(turn.plan))
         due = gate.due_at
-        found = _told("", lambda: _foreseen(program, turn.history, lambda fork: expire(fork, due)))
-    return replace(found, text=f"At {instant(due)}: {found.text[:1].lower()}{found.text[1:]}")
+        found = _told(turn.plan, "", lambda: _foreseen(program, turn.history, lambda fork: expire(fork, due)))
+    return replace(found, text=f"At {instant(due)}: {_inside(found)}")
 
 
 def _current(gate: Gate, history: History) -> GateState | None:
@@ -66,10 +67,10 @@ def _of_option(program: Program, history: History, state: GateState, option: str
     had = sum(vote["answer"] == option for vote in state.votes)
     needed = 1 if option in state.stop_on else max(state.quorum - had, 1)
     votes = [_vote(state, option) for _ in range(needed)]
-    found = _told(option, lambda: _foreseen(program, history, lambda fork: votes))
+    found = _told(history.plan, option, lambda: _foreseen(program, history, lambda fork: votes))
     if needed == 1:
         return found
-    return replace(found, text=f"Counts as vote {had + 1} of {state.quorum}. With {state.quorum}: {found.text[:1].lower()}{found.text[1:]}")
+    return replace(found, text=f"Counts as vote {had + 1} of {state.quorum}. With {state.quorum}: {_inside(found)}")
 
 
 def _vote(state: GateState, option: str) -> Event:
@@ -96,7 +97,7 @@ def _stamped(history: History, event: Event, now: datetime) -> Event:
     return replace(event, seq=history.seq + 1, at=now)
 
 
-def _told(option: str, foresee: Callable[[], list[Event]]) -> Consequence:
+def _told(plan: Plan, option: str, foresee: Callable[[], list[Event]]) -> Consequence:
     try:
         events = foresee()
     except Exception:  # a plan that decides only with newer code still shows its gate
@@ -104,18 +105,18 @@ def _told(option: str, foresee: Callable[[], list[Event]]) -> Consequence:
     runs = [event.key for event in events if event.type == e.STEP_SCHEDULED and event.data["kind"] != "deliver"]
     sends = [event.key for event in events if event.type == e.STEP_SCHEDULED and event.data["kind"] == "deliver"]
     fails = any(event.type == e.RUN_FAILED for event in events)
-    return Consequence(option, _text(events, runs, sends), runs, sends, fails)
+    return Consequence(option, _text(plan, events, runs, sends), runs, sends, fails)
 
 
-def _text(events: list[Event], runs: list[str], sends: list[str]) -> str:
-    skips = [event.key for event in events if event.type == e.STEP_SKIPPED]
+def _text(plan: Plan, events: list[Event], runs: list[str], sends: list[str]) -> str:
+    """What happens, in order; that nothing is sent is said only where the plan sends at all."""
     asks = [event.key for event in events if event.type == e.GATE_OPENED and event.data["kind"] != "agent"]
     parks = [event.key for event in events if event.type == e.GATE_OPENED and event.data["kind"] == "agent"]
     failed = next((event.data["msg"] for event in events if event.type == e.RUN_FAILED), "")
     done = any(event.type == e.RUN_COMPLETED for event in events)
+    could_send = any(step.spec.get("deliver") for step in plan.steps)
     parts = [
-        f"skips {_names(skips)}" if skips else "",
-        f"sends {_names(sends)}" if sends else "",
+        *(_sending(plan, key) for key in sends),
         f"runs {_names(runs)} and continues at its result" if runs else "",
         f"asks at {_names(asks)}" if asks else "",
         f"waits for the agent at {_names(parks)}" if parks else "",
@@ -123,7 +124,23 @@ def _text(events: list[Event], runs: list[str], sends: list[str]) -> str:
         f"the run fails: {failed.strip()}" if failed else "",
     ]
     text = ", then ".join(part for part in parts if part) or "the run keeps waiting"
-    return f"{text[:1].upper()}{text[1:]}."
+    nothing = ", and nothing is sent" if (done or failed) and could_send and not sends else ""
+    return f"{text if sends else _capital(text)}{nothing}."
+
+
+def _inside(found: Consequence) -> str:
+    """The text after a colon; a node's name keeps its first letter."""
+    return found.text if found.sends else f"{found.text[:1].lower()}{found.text[1:]}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _sending(plan: Plan, key: str) -> str:
+    spec = plan.step[key].spec
+    verb = "posts to" if spec["deliver"] == "channel" else "tells"
+    return f"{key} {verb} {spec.get('target') or 'who started the run'}"
 
 
 def _names(keys: list[str]) -> str:

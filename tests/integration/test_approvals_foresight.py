@@ -29,7 +29,7 @@ def test_each_option_tells_what_it_leads_to(performer: ScriptedPerformer):
     )
     approve, reject, stop = consequences(gate)
     assert (approve.text, approve.runs) == ("Runs publish and continues at its result.", ["publish"])
-    assert reject.text == "Skips publish, out, then the run finishes."
+    assert reject.text == "The run finishes."
     assert (stop.fails, stop.text.startswith("The run fails")) == (True, True)
     assert (approve.fails, reject.fails) == (False, False)
 
@@ -38,13 +38,21 @@ def test_what_is_foretold_happens_and_foretelling_changes_nothing(performer: Scr
     gate = a.parked(b.output("out", deliver="notification", target="user:root"))
     before = b.events_of(gate.run_id)
     (approve, _) = consequences(gate)
-    assert (approve.sends, approve.text) == (["out"], "Sends out, then the run finishes.")
+    assert (approve.sends, approve.text) == (["out"], "out tells user:root, then the run finishes.")
     assert b.events_of(gate.run_id) == before
     assert b.document(gate.run_id)["status"] == "awaiting_approval"
     answer_gate(principal=a.reviewer("ann"), gate_id=gate.pk, answer="approve")
     b.work(gate.run_id)
     assert b.document(gate.run_id)["status"] == "done"
     assert Notice.objects.count() == 1
+
+
+def test_an_answer_that_sends_nothing_says_so_where_others_send():
+    gate = a.parked(
+        b.condition("ok", 'out.review.answer == "approve"', "review"),
+        b.output("post", "ok", deliver="channel", target="slack:C1"),
+    )
+    assert told(gate) == {"approve": "post posts to slack:C1, then the run finishes.", "reject": "The run finishes, and nothing is sent."}
 
 
 def test_the_next_gate_and_the_next_agent_step_are_named():
