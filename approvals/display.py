@@ -14,9 +14,8 @@ from approvals.models import Decision
 from hermes_workflow.core.plan import Plan, Step
 from hermes_workflow.core.prompts import rendered
 from hermes_workflow.markdown import render_value
-from hermes_workflow.pages import sentence
 from hermes_workflow.rights import Principal
-from hermes_workflow.words import shown
+from hermes_workflow.words import sentence, shown
 from runs import warm
 from runs.models import Attempt, Gate
 from runs.waiting import asked, spoken, then

@@ -11,7 +11,8 @@ from django.urls import reverse
 from approvals import selectors, services
 from hermes_workflow.core.documents import read_json
 from hermes_workflow.core.errors import AlreadyDecided, HermesError, Malformed, NotFound, Stale
-from hermes_workflow.pages import PageRequest, sentence
+from hermes_workflow.pages import PageRequest
+from hermes_workflow.words import sentence
 from runs.models import Gate
 
 CHANNEL = "web"

@@ -18,6 +18,7 @@ from django_htmx.middleware import HtmxDetails
 from hermes_workflow.core.errors import HermesError
 from hermes_workflow.models import Preference
 from hermes_workflow.rights import Principal
+from hermes_workflow.words import sentence
 
 TITLES = {
     400: "This request cannot be read",
@@ -85,11 +86,6 @@ def refused(request: HttpRequest, refusal: HermesError) -> HttpResponse:
     text = f"{sentence(refusal.msg)} {sentence(refusal.hint)}".strip()
     context = {"code": refusal.status, "title": TITLES.get(refusal.status, "Refused"), "text": text, "tone": "bad", "alert": True}
     return render(request, template, context, status=refusal.status)
-
-
-def sentence(text: str) -> str:
-    """A message as a sentence of a page."""
-    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
 def asks_for(request: PageRequest, part: str) -> bool:

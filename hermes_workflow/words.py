@@ -111,3 +111,8 @@ def initials(name: str) -> str:
 def shown(value: Any) -> str:
     """A value as plain text in which nothing is invisible: text as it is, the rest as indented JSON, marks as [U+200B]."""
     return "".join(f"[{part.text}]" if part.mark else part.text for part in visible(as_text(value)))
+
+
+def sentence(text: str) -> str:
+    """A message as a sentence of a page."""
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""

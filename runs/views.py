@@ -15,10 +15,10 @@ from approvals.requests import answer_from, problem_part
 from approvals.selectors import why_not
 from hermes_workflow.core.errors import HermesError, NotFound
 from hermes_workflow.markdown import render_value
-from hermes_workflow.pages import PageRequest, asks_for, page, sentence
+from hermes_workflow.pages import PageRequest, asks_for, page
 from hermes_workflow.rights import Principal
 from hermes_workflow.selectors import designs_for
-from hermes_workflow.words import shown
+from hermes_workflow.words import sentence, shown
 from runs import selectors, services
 from runs.listing import ORIGINS, Filters, runs_page
 from runs.models import Run

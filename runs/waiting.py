@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from hermes_workflow.words import sentence
 from runs.models import Gate, Run
 
 
@@ -81,5 +82,5 @@ def reason(run: Run, gates: list[Gate], *, stuck: dict[str, str] | None, busy: s
 def _failed(run: Run) -> Reason:
     error = run.error or {}
     place = f" at {error['node_id']}" if error.get("node_id") else ""
-    hint = f" {error['hint'][0].upper()}{error['hint'][1:]}." if error.get("hint") else ""
-    return Reason(f"Failed{place}:", f"{error.get('msg', 'no reason given')}.{hint}", tone="bad", icon="octagon")
+    text = f"{sentence(error.get('msg', 'no reason given'))} {sentence(error.get('hint', ''))}"
+    return Reason(f"Failed{place}:", text.strip(), tone="bad", icon="octagon")

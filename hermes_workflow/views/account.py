@@ -14,7 +14,8 @@ from approvals.services import confirm_link, remove_link
 from hermes_workflow import tokens
 from hermes_workflow.core.errors import HermesError, Malformed
 from hermes_workflow.models import Preference
-from hermes_workflow.pages import PageRequest, page, sentence, zone_of
+from hermes_workflow.pages import PageRequest, page, zone_of
+from hermes_workflow.words import sentence
 
 DAY = 86400
 LIVES = ((7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"))

@@ -14,10 +14,12 @@ from django.views.decorators.http import require_GET
 from hermes_workflow import programs, selectors, uploads
 from hermes_workflow.core.errors import HermesError, Malformed, TooLarge
 from hermes_workflow.graph_layout import drawn
+from hermes_workflow.icons import KIND_ICONS
 from hermes_workflow.models import Design
-from hermes_workflow.pages import PageRequest, page, sentence
+from hermes_workflow.pages import PageRequest, page
 from hermes_workflow.rights import Principal
 from hermes_workflow.services import check_document
+from hermes_workflow.words import sentence
 from runs.models import Run
 from runs.selectors import runs_for
 from runs.services import start_run
@@ -96,7 +98,7 @@ def _shown(request: PageRequest, name: str, *, refusal: HermesError | None = Non
 def _picture(plan: Any) -> dict[str, Any]:
     names = [*([plan.trigger] if plan.trigger else []), *(step.id for step in plan.steps)]
     kinds = {step.id: step.kind for step in plan.steps} | {plan.trigger: "trigger"}
-    nodes = [{"id": name, "state": "pending", "sub": kinds[name]} for name in names]
+    nodes = [{"id": name, "state": "pending", "sub": kinds[name], "icon": KIND_ICONS.get(kinds[name], "diamond")} for name in names]
     return drawn(nodes, [{"source": edge.source, "target": edge.target, "state": "pending"} for edge in plan.edges])
 
 
