@@ -17,7 +17,7 @@ class Shell:
 
     def __init__(self, request: HttpRequest) -> None:
         self._request = request
-        self._principal = Principal(request.user)  # type: ignore[arg-type]
+        self._principal = getattr(request, "principal", None) or Principal(request.user)  # type: ignore[arg-type]
 
     @property
     def section(self) -> str:
@@ -45,7 +45,15 @@ class Shell:
         return unread_count(self._principal)
 
 
+def shell_of(request: HttpRequest) -> Shell:
+    """The frame of this request, counted once for the page and what is around it."""
+    if not hasattr(request, "shell"):
+        request.shell = Shell(request)  # type: ignore[attr-defined]
+    found: Shell = request.shell  # type: ignore[attr-defined]
+    return found
+
+
 def shell(request: HttpRequest) -> dict[str, Any]:
     """The context processor; nothing for who is not signed in."""
     user = getattr(request, "user", None)
-    return {"shell": Shell(request)} if user is not None and user.is_authenticated else {}
+    return {"shell": shell_of(request)} if user is not None and user.is_authenticated else {}

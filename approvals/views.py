@@ -13,6 +13,7 @@ from approvals import selectors
 from approvals.display import deciding, detail_of, row_of
 from approvals.people import sees
 from approvals.requests import Said, answer_from, problem_part
+from approvals.shell import shell_of
 from hermes_workflow.core.errors import Malformed
 from hermes_workflow.pages import PageRequest, asks_for, page
 from hermes_workflow.rights import Principal
@@ -109,7 +110,8 @@ def _next(principal: Principal, done: Gate) -> Gate | None:
 def _listed(request: PageRequest, show: str) -> dict[str, Any]:
     """The rows of a tab, its counts by the same filter, and the way to more."""
     principal = request.principal
-    mine, more_mine = selectors.count(principal)
+    frame = shell_of(request)
+    mine, more_mine = frame.inbox_count, frame.inbox_more
     everyone, more_everyone = selectors.count(principal, mine=False)
     gates, older = _answered(request) if show == "answered" else _waiting(request, mine=show == "mine")
     return {
