@@ -20,7 +20,6 @@ from hermes_workflow.core.outputs import INPUT_SEQ, output_of, seqs_for
 from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.prompts import context_of, context_seqs
 from hermes_workflow.core.scheduler import NeedsNewerCode, Program, advance
-from hermes_workflow.core.status import status_of
 from runs import announcements, gatebook, journal, performers, warm
 from runs.journal import Holder, Lease, Settlement
 from runs.models import Event as EventRow

@@ -111,7 +111,7 @@ def _insert_run(run: Run, entry: Entry) -> Statement:
     run.due_at, run.ended_at = due_at(history), history.ended_at
     run.created_at = run.updated_at = entry.now
     fields = Run._meta.concrete_fields
-    columns, marks = ", ".join(field.column for field in fields), ", ".join(["%s"] * len(fields))
+    columns, marks = ", ".join(str(field.column) for field in fields), ", ".join(["%s"] * len(fields))
     values = [field.get_db_prep_save(getattr(run, field.attname), connection) for field in fields]
     return Statement(f"INSERT INTO runs_run ({columns}) VALUES ({marks})", values)
 
