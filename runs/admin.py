@@ -26,6 +26,20 @@ def _on_site(name: str, pk: Any, word: str) -> str:
     return format_html('<a class="hermes-link" href="{}">{}</a>', reverse(name, args=[pk]), word)
 
 
+class Timely(Shown):
+    """Rows with deadlines: time passes before they are shown, outside the admin's own transaction."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """The list, deadlines honoured."""
+        services.honour_deadlines()
+        return super().changelist_view(request, extra_context)
+
+    def change_view(self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None) -> Any:
+        """One row, deadlines honoured."""
+        services.honour_deadlines()
+        return super().change_view(request, object_id, form_url, extra_context)
+
+
 class OfRun(Shown):
     """Rows of runs, found by the run's id."""
 
@@ -39,7 +53,7 @@ class OfRun(Shown):
 
 
 @admin.register(Run)
-class RunAdmin(Shown):
+class RunAdmin(Timely):
     """Every run. An action takes one run after the other, each in a turn of its own, and says what became of each."""
 
     list_display = ("id", "design", "numbered", "status", "origin", "started_by", "created_at", "on_site")
@@ -121,7 +135,7 @@ class AttemptAdmin(OfRun):
 
 
 @admin.register(Gate)
-class GateAdmin(OfRun):
+class GateAdmin(OfRun, Timely):
     """Questions to people; they are answered on the site."""
 
     list_display = ("key", "kind", "status", "answer", "waiting_since", "due_at", "at_site", "on_site")

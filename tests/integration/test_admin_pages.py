@@ -1,6 +1,9 @@
 """The admin beside the editor: who comes in, what is looked at, what actions do."""
 
+from datetime import timedelta
+
 import pytest
+import time_machine
 from axes.models import AccessAttempt
 from django.contrib import admin as django_admin
 from django.contrib.auth.models import Group, User
@@ -236,6 +239,19 @@ def act(client, action, *runs, **more):
 
 def said(answer):
     return [str(message) for message in answer.context["messages"]]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("label", ["runs.gate", "runs.run"])
+def test_no_gate_is_shown_open_after_its_deadline(client, performer, label):
+    run_id = b.started(b.approval("review", timeout_minutes=5))
+    gate = Run.objects.get(pk=run_id).gates.get()
+    with time_machine.travel(timezone.now() + timedelta(minutes=6)):
+        signed_in = Client()
+        signed_in.force_login(User.objects.get(username="superuser"))
+        assert signed_in.get(path(label, "change", gate.pk if label == "runs.gate" else run_id)).status_code == 200
+    gate.refresh_from_db()
+    assert gate.status == "expired"
 
 
 @pytest.mark.django_db(transaction=True)
