@@ -21,6 +21,8 @@ MOST_BRACKETS = 10_000
 MOST_CELLS = 20_000
 DEPTH = 8
 MOST_ENTRIES = 500
+SPAN = frozenset({"text", "start", "end"})
+PLACES = frozenset({"start", "end", "score", "category"})
 LONGEST_SCALAR = 5_000
 PADDING = re.compile(r"[ \t\u00a0\u3000]{100,}")
 
@@ -189,12 +191,15 @@ def definitions(value: Mapping[str, Any], depth: int, left: Iterator[int]) -> It
 
 
 def like_objects(rows: Sequence[Any]) -> list[str]:
-    """The columns of a table, if every row is an object with the same few scalar entries."""
+    """The columns of a table, if every row is an object with the same few scalar entries.
+
+    Where a found piece of text stands, and how it scored, is left to the source: a reader wants the piece and what it means.
+    """
     first = rows[0]
     if not isinstance(first, Mapping) or not 1 <= len(first) <= 8:
         return []
     fits = all(isinstance(row, Mapping) and row.keys() == first.keys() and not any(map(nested, row.values())) for row in rows)
-    return list(first) if fits else []
+    return [name for name in first if not (SPAN <= first.keys() and name in PLACES)] if fits else []
 
 
 def nested(value: Any) -> bool:

@@ -24,8 +24,8 @@ PREFERRED = ("text", "output", "summary")
 
 def analyse(text: str) -> dict[str, Any]:
     """The whole answer to a text."""
-    facts = {"dates": list(dates(text)), "amounts": list(amounts(text)), "risks": list(risks(text))}
-    found: dict[str, list[Item]] = {"sentences": key_sentences(text, [fact for some in facts.values() for fact in some]), **facts}
+    facts = {"risks": list(risks(text)), "amounts": list(amounts(text)), "dates": list(dates(text))}
+    found: dict[str, list[Item]] = {**facts, "sentences": key_sentences(text, [fact for some in facts.values() for fact in some])}
     return {
         "summary": summary(found["sentences"]),
         **{name: items[:MOST_ITEMS] for name, items in found.items()},

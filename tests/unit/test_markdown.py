@@ -220,3 +220,11 @@ def test_deep_and_wide_values_are_cut_visibly():
     assert "…" in render_value(deep)
     assert "not every entry" in render_value(list(range(1000)))
     assert "not every entry" not in render_value(list(range(100)))
+
+
+def test_a_found_piece_of_text_is_shown_without_its_place():
+    shown = render_value([{"text": "zero downtime", "start": 3, "end": 16, "category": "availability", "label": "Promise"}])
+    assert "zero downtime" in shown
+    assert "Promise" in shown
+    assert "<th" in shown
+    assert not {"start", "end", "category", "16"} & set(shown.replace(">", "<").split("<"))
