@@ -92,6 +92,8 @@ TEMPLATES = [
 
 # --- data -----------------------------------------------------------------------------------------------------------
 
+PATIENCE = 5  # seconds in which PostgreSQL, or a connection of the pool, must answer
+
 
 def sqlite_database() -> dict[str, Any]:
     """Writers queue instead of failing: without IMMEDIATE and the timeout, one write in four ends in "database is locked"."""
@@ -104,12 +106,17 @@ def sqlite_database() -> dict[str, Any]:
 
 
 def postgres_database(name: str) -> dict[str, Any]:
-    """A pool for the web's many short threads; workers fork and keep one connection each, for a shared socket runs tasks twice."""
+    """A pool for the web's many short threads; workers fork and keep one connection each, for a shared socket runs tasks twice.
+
+    The pool must not wait longer and longer between its tries to connect, or the site would stay away for minutes after the database
+    is back. It does not try a connection before each use: `lost_connections` drops those of before a restart together.
+    """
     pooled = HERMES_PROCESS == "web"
+    pool = {"min_size": 1, "max_size": 10, "timeout": PATIENCE, "reconnect_timeout": PATIENCE}
     return {
         "CONN_MAX_AGE": 0 if pooled else None,
         "CONN_HEALTH_CHECKS": not pooled,
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": 10, "timeout": 10}} if pooled else {},
+        "OPTIONS": {"connect_timeout": PATIENCE, **({"pool": pool} if pooled else {})},
         "TEST": {"NAME": f"test_{name}{env('HERMES_TEST_DB_SUFFIX')}"},
     }
 
@@ -261,7 +268,7 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"()": "hermes_workflow.logs.OneLine", "format": "%(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env("HERMES_LOG_LEVEL")},
-    "loggers": {"axes": {"level": "WARNING"}, "django-q": {"level": "WARNING"}},
+    "loggers": {"axes": {"level": "WARNING"}, "django-q": {"level": "WARNING"}, "psycopg.pool": {"level": "ERROR"}},
 }
 
 if TESTING:

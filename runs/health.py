@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import Error, connection
 from django.utils import timezone
 from django_q.tasks import async_task, queue_size
 
+from hermes_workflow.lost_connections import give_up_after
 from hermes_workflow.supervisor import ask_for_new_workers
 from runs.models import Attempt, Beacon
 
@@ -61,8 +62,9 @@ def check(now: datetime | None = None) -> Health:
     moment = now or timezone.now()
     try:
         return Health(True, recent(WORKERS, moment, SILENT) or all_busy(moment), recent(PULSE, moment, PULSE_SILENT))
-    except DatabaseError:
+    except Error as error:
         connection.close()
+        give_up_after(error)
         return Health(database=False, workers=False, pulse=False)
 
 

@@ -1,12 +1,14 @@
 """Every refusal over HTTP in its one shape, whoever raised it; under `/api/` also what Django itself refuses."""
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
-from django.db import OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views import csrf, defaults
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
@@ -14,9 +16,11 @@ from rest_framework.response import Response
 
 from hermes_workflow.core.errors import Forbidden, HermesError, Malformed, NotFound, TooLarge
 from hermes_workflow.core.text import shorten
+from hermes_workflow.lost_connections import give_up_after
 
 API = "/api/"
 SHOWN_FAULTS = 10
+RETRY_AFTER = "5"  # seconds: a database that restarts is back by then
 
 
 class Unauthenticated(HermesError):
@@ -91,6 +95,7 @@ OF_DJANGO: tuple[tuple[type[Exception], type[HermesError]], ...] = (
     (Http404, NotFound),
     (PermissionDenied, Forbidden),
     (OperationalError, Unavailable),
+    (InterfaceError, Unavailable),
 )
 
 
@@ -99,7 +104,9 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     refusal = refusal_of(error)
     if refusal is None:
         return None
-    headers = {}
+    if isinstance(refusal, Unavailable):
+        give_up_after(error)
+    headers = headers_of(refusal)
     if challenge := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
     if isinstance(error, exceptions.MethodNotAllowed):
@@ -140,6 +147,11 @@ def faults(detail: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {detail}" if place else str(detail)
 
 
+def headers_of(refusal: HermesError) -> dict[str, str]:
+    """What is said beside the document: when to come back."""
+    return {"Retry-After": RETRY_AFTER} if isinstance(refusal, Unavailable) else {}
+
+
 def is_api(request: HttpRequest) -> bool:
     """Whether the answer must be JSON."""
     return request.path.startswith(API)
@@ -147,7 +159,7 @@ def is_api(request: HttpRequest) -> bool:
 
 def answer(refusal: HermesError) -> JsonResponse:
     """The refusal as a response, outside of DRF."""
-    return JsonResponse(refusal.document(), status=refusal.status)
+    return JsonResponse(refusal.document(), status=refusal.status, headers=headers_of(refusal))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
@@ -166,8 +178,17 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBa
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
-    """500: our own mistake, without a trace of it for the client."""
-    return answer(Internal()) if is_api(request) else defaults.server_error(request)
+    """500: our own mistake, without a trace of it for the client. 503: the database does not answer, wherever that was noticed."""
+    error = sys.exception()
+    refusal = None
+    if isinstance(error, OperationalError | InterfaceError):
+        refusal = Unavailable()
+        give_up_after(error)
+    if is_api(request):
+        return answer(refusal or Internal())
+    if refusal:
+        return HttpResponse(render_to_string("503.html"), status=refusal.status, headers=headers_of(refusal))
+    return defaults.server_error(request)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
