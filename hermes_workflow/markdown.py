@@ -199,7 +199,7 @@ def like_objects(rows: Sequence[Any]) -> list[str]:
     if not isinstance(first, Mapping) or not 1 <= len(first) <= 8:
         return []
     fits = all(isinstance(row, Mapping) and row.keys() == first.keys() and not any(map(nested, row.values())) for row in rows)
-    return [name for name in first if not (SPAN <= first.keys() and name in PLACES)] if fits else []
+    return [name for name in first if not (first.keys() >= SPAN and name in PLACES)] if fits else []
 
 
 def nested(value: Any) -> bool:

@@ -24,7 +24,7 @@ HINTS: dict[str, str] = {
 }
 
 RATE_LIMIT = re.compile(
-    r"\b429\b|rate[\s_-]?limit|too many requests|requests? per (?:minute|second|day)|quota exceeded|resource[\s_]exhausted", re.IGNORECASE
+    r"\b429\b|\brate[\s_-]?limit|too many requests|requests? per (?:minute|second|day)|quota exceeded|resource[\s_]exhausted", re.IGNORECASE
 )
 LONGEST_READ = 65_536
 
