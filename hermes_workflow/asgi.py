@@ -10,9 +10,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hermes_workflow.settings")
 pages = get_asgi_application()
 
 # Django must be set up before anything that imports a model.
-from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import WebsocketDenier  # noqa: E402
+from channels.sessions import SessionMiddlewareStack  # noqa: E402
 from django.db import connections  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
@@ -40,6 +40,6 @@ async def pages_then_close(scope: Any, receive: Any, send: Any) -> None:
 application = ProtocolTypeRouter(
     {
         "http": pages_then_close,
-        "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "websocket": SameOrigin(SessionMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )

@@ -1,6 +1,6 @@
 """A database that went away and came back: what a process still holds of it is dead, and is given up all at once."""
 
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 
 LOST = ("08", "57P")  # SQLSTATE of a broken connection, and of a server that shuts down or starts
 
@@ -14,5 +14,7 @@ def give_up_after(error: BaseException) -> None:
 
 def tells_of_loss(error: BaseException) -> bool:
     """Whether the connection is gone. A pool that is merely exhausted still has good ones, but none of them is idle."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
     state = getattr(error.__cause__, "sqlstate", None)
     return state is None or state.startswith(LOST)

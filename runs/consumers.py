@@ -36,7 +36,7 @@ class RunSocket(ChangeSocket):
         return {"id": self.run_id, "seq": await self._seq()}
 
     async def _seq(self) -> int:
-        return await Run.objects.filter(pk=self.run_id).values_list("seq", flat=True).afirst() or 0
+        return await database_sync_to_async(_seq_of)(self.run_id)
 
 
 class RunsSocket(ChangeSocket):
@@ -57,6 +57,10 @@ class RunsSocket(ChangeSocket):
         """Which push of this socket it is."""
         self.pushed += 1
         return {"id": "runs", "seq": self.pushed}
+
+
+def _seq_of(run_id: str) -> int:
+    return Run.objects.filter(pk=run_id).values_list("seq", flat=True).first() or 0
 
 
 def _state(principal: Principal) -> str:

@@ -13,6 +13,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.contrib.auth import get_user
+from django.db import Error
 from django.utils.module_loading import import_string
 
 from hermes_workflow.core.documents import read_json
@@ -25,7 +26,7 @@ LARGEST_FRAME = 65_536
 FRAMES, FRAMES_SECONDS = 50, 5.0
 SOCKETS_PER_USER = 30
 
-SIGNED_OUT, NOT_ALLOWED, NOT_FOUND, TOO_MANY, TOO_BIG, TOO_SLOW = 4401, 4403, 4404, 4429, 1009, 1013
+SIGNED_OUT, NOT_ALLOWED, NOT_FOUND, TOO_MANY, TOO_BIG, TOO_SLOW, TRY_LATER = 4401, 4403, 4404, 4429, 1009, 1013, 1013
 
 _open: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, deque[ChangeSocket]]]" = WeakKeyDictionary()
 
@@ -35,6 +36,7 @@ class ChangeSocket(AsyncWebsocketConsumer):
 
     check_every = 20.0
     send_within = 10.0
+    retry_after = 1.0  # while the database is away
 
     async def watches(self, principal: Principal) -> set[Watch]:
         """What rings, as far as the person may see it. Raises NotFound."""
@@ -65,6 +67,9 @@ class ChangeSocket(AsyncWebsocketConsumer):
             await self.accept()
             await self._say({"type": "error", **refusal.document()})
             return await self.close(NOT_FOUND)
+        except Error:
+            await self.accept()
+            return await self.close(TRY_LATER)
         await self.accept()
         self._user_id = principal.id
         await self._make_room()
@@ -107,19 +112,29 @@ class ChangeSocket(AsyncWebsocketConsumer):
         while True:
             await self.bell.wait()
             self.bell.clear()
-            await self._say({"type": "changed", **await self.frame()})
+            try:
+                frame = await self.frame()
+            except Error:
+                self.bell.set()
+                await asyncio.sleep(self.retry_after)
+            else:
+                await self._say({"type": "changed", **frame})
 
     async def _keep_checking(self) -> None:
         """Rights are read again, so that a removed role, a disabled account or a sign-out ends what may be seen."""
+        pause = self.check_every
         while True:
-            await asyncio.sleep(self.check_every)
-            principal = await self._principal()
-            if principal is None:
-                return await self.close(SIGNED_OUT)
+            await asyncio.sleep(pause)
+            pause = self.check_every
             try:
+                principal = await self._principal()
+                if principal is None:
+                    return await self.close(SIGNED_OUT)
                 await watcher().watch(await self.watches(principal), self.bell)
             except HermesError:
                 return await self.close(NOT_ALLOWED)
+            except Error:
+                pause = self.retry_after
 
     async def _say(self, frame: Mapping[str, Any]) -> None:
         """Send within a bound: a client that does not read is let go, and nothing piles up for it."""

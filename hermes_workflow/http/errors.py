@@ -104,8 +104,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     refusal = refusal_of(error)
     if refusal is None:
         return None
-    if isinstance(refusal, Unavailable):
-        give_up_after(error)
+    give_up_after(error)
     headers = headers_of(refusal)
     if challenge := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
