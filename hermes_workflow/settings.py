@@ -137,6 +137,8 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 10
 
 # --- work: rings only; rows are the record ---------------------------------------------------------------------------
 
+# A request rings and tells open pages; neither may keep it waiting when Redis hangs. What the URL itself says comes first.
+REDIS = f"{REDIS_URL}{'&' if '?' in REDIS_URL else '?'}socket_connect_timeout=1&socket_timeout=3"
 RING_TIMEOUT = 7 * 86400  # never the bound of a step: each step has its own
 
 Q_CLUSTER: dict[str, Any] = {
@@ -151,12 +153,12 @@ Q_CLUSTER: dict[str, Any] = {
     "save_limit": -1,
     "catch_up": False,
     "label": "Task queue",
-    **({"redis": REDIS_URL} if REDIS_URL else {"orm": "default"}),
+    **({"redis": REDIS} if REDIS_URL else {"orm": "default"}),
 }
 
 CHANNEL_LAYERS: dict[str, Any] = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 if REDIS_URL:
-    CHANNEL_LAYERS["default"] = {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+    CHANNEL_LAYERS["default"] = {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS]}}
 
 # --- who may come in -------------------------------------------------------------------------------------------------
 
@@ -268,7 +270,12 @@ LOGGING: dict[str, Any] = {
     "formatters": {"line": {"()": "hermes_workflow.logs.OneLine", "format": "%(levelname)s %(name)s %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env("HERMES_LOG_LEVEL")},
-    "loggers": {"axes": {"level": "WARNING"}, "django-q": {"level": "WARNING"}, "psycopg.pool": {"level": "ERROR"}},
+    "loggers": {
+        "axes": {"level": "WARNING"},
+        "django-q": {"level": "WARNING"},
+        "psycopg.pool": {"level": "ERROR"},
+        "channels_redis": {"level": "CRITICAL"},
+    },
 }
 
 if TESTING:

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import Error, connection
 from django.utils import timezone
 from django_q.tasks import async_task, queue_size
+from redis.exceptions import RedisError
 
 from hermes_workflow.lost_connections import give_up_after
 from hermes_workflow.supervisor import ask_for_new_workers
@@ -82,15 +83,21 @@ class Watch:
         self.next_look = since
 
     def look(self, now: datetime) -> None:
-        """Every now and then: leave the pulse's sign, send a canary, and have silent workers replaced."""
+        """Every now and then: leave the pulse's sign, send a canary, and have silent workers replaced. Without Redis none can be sent,
+        and silence proves nothing.
+        """
         if now < self.next_look:
             return
         self.next_look = now + min(EVERY, PULSE_SILENT / 3)
         sign(PULSE, now)
         if recent(WORKERS, now, EVERY):
             return
-        if queue_size() < settings.HERMES_WORKERS:
-            async_task(CANARY)
+        try:
+            if queue_size() < settings.HERMES_WORKERS:
+                async_task(CANARY)
+        except RedisError:
+            self.patient_until = now + SILENT
+            return
         if now > self.patient_until and not recent(WORKERS, now, SILENT) and not all_busy(now):
             self.replace(now)
 

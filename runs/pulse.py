@@ -7,6 +7,7 @@ from datetime import datetime
 from django.conf import settings
 from django.utils import timezone
 from django_q.tasks import queue_size
+from redis.exceptions import RedisError
 
 from runs import announcements, engine, outbox
 from runs.models import Run
@@ -18,16 +19,20 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What one pulse did: runs turned because something was due, runs whose workers were rung."""
+    """What one pulse did: runs turned because something was due, runs whose workers were rung; `unheard`, when work waits and nobody heard."""
 
     turned: int
     rung: int
+    unheard: bool
 
 
 def beat(*, now: datetime | None = None, limit: int = BATCH) -> Beat:
     """Turn due runs and ring for waiting work."""
     moment = now or timezone.now()
-    return Beat(turned=turn_due(moment, limit=limit), rung=ring_waiting(moment, limit=limit))
+    announcements.prove_carriage()
+    turned = turn_due(moment, limit=limit)
+    rung, waiting = ring_waiting(moment, limit=limit)
+    return Beat(turned=turned, rung=rung, unheard=rung < waiting)
 
 
 def turn_due(now: datetime, *, limit: int = BATCH, run_ids: list[str] | None = None) -> int:
@@ -47,10 +52,19 @@ def turn_due(now: datetime, *, limit: int = BATCH, run_ids: list[str] | None = N
     return turned
 
 
-def ring_waiting(now: datetime, *, limit: int = BATCH) -> int:
-    """Ring for attempts that are due or whose lease ran out; one drain takes all due work, so a few unanswered rings are enough."""
-    room = settings.HERMES_WORKERS - queue_size()
+def ring_waiting(now: datetime, *, limit: int = BATCH) -> tuple[int, int]:
+    """Ring for attempts that are due or whose lease ran out; one drain takes all due work, so a few unanswered rings are enough.
+
+    Returns how many runs were rung for, and of how many.
+    """
+    room = settings.HERMES_WORKERS - _unanswered()
     waiting = outbox.runs_with_work(now, limit=min(limit, room)) if room > 0 else []
-    for run_id in waiting:
-        announcements.ring_for(run_id)
-    return len(waiting)
+    return sum(announcements.ring_for(run_id) for run_id in waiting), len(waiting)
+
+
+def _unanswered() -> int:
+    """How many rings wait; none while Redis is away, for it forgets them."""
+    try:
+        return int(queue_size())
+    except RedisError:
+        return 0

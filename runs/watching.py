@@ -6,21 +6,26 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
+from time import monotonic
 from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from django.conf import settings
+from django.db import Error
 from django.db.models import Count, Max, Sum
 
+from hermes_workflow.lost_connections import give_up_after
 from hermes_workflow.rights import Principal
-from runs.announcements import CHANGES
+from runs.announcements import CHANGED, CHANGES
 from runs.models import Gate, GateAudience, Notice, Run
 
 logger = logging.getLogger(__name__)
 
 EVERY = 0.5
 EVERY_WITH_REDIS = 5.0  # Redis wakes the look; this is the net below it
+TRUSTED = 2.0  # seconds since Redis was last heard; the pulse lets itself be heard each second
+LONGEST_PAUSE = 30.0
 GATHER = 0.05
 CAP = 1000
 NEWEST_RUNS = 50  # a page of the list of runs
@@ -68,6 +73,7 @@ class Watcher:
         self._seen: dict[Watch, Hashable] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._wake = asyncio.Event()
+        self._heard = 0.0
 
     @property
     def is_looking(self) -> bool:
@@ -85,6 +91,7 @@ class Watcher:
             self._watched[watch].add(bell)
         self._forget(bell, {watch for watch, bells in self._watched.items() if bell in bells} - wanted)
         if not self._tasks or any(task.done() for task in self._tasks):
+            self._rest()
             self._tasks = [asyncio.create_task(self._look_again())]
             if settings.REDIS_URL:
                 self._tasks.append(asyncio.create_task(self._listen()))
@@ -93,9 +100,12 @@ class Watcher:
         """Nobody listens to this bell any more."""
         self._forget(bell, {watch for watch, bells in self._watched.items() if bell in bells})
         if not self._watched:
-            for task in self._tasks:
-                task.cancel()
-            self._tasks = []
+            self._rest()
+
+    def _rest(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        self._tasks = []
 
     def _forget(self, bell: asyncio.Event, watches: Iterable[Watch]) -> None:
         for watch in watches:
@@ -105,16 +115,24 @@ class Watcher:
                 self._seen.pop(watch, None)
 
     async def _look_again(self) -> None:
-        pause = EVERY_WITH_REDIS if settings.REDIS_URL else EVERY
+        looked = 0.0
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), pause)
+                await asyncio.wait_for(self._wake.wait(), EVERY)
                 await asyncio.sleep(GATHER)
+            if not self._wake.is_set() and monotonic() - looked < self._pause():
+                continue
             self._wake.clear()
+            looked = monotonic()
             try:
                 self._compare(await database_sync_to_async(look)(list(self._watched)))
-            except Exception:
-                logger.exception("what changed could not be read; the next look tries again")
+            except Exception as error:
+                logger.warning("what changed could not be read; the next look tries again", exc_info=not isinstance(error, Error))
+                give_up_after(error)
+
+    def _pause(self) -> float:
+        """Between two looks that nothing asked for: long only while Redis proves that it carries."""
+        return EVERY_WITH_REDIS if monotonic() - self._heard < TRUSTED else EVERY
 
     def _compare(self, now: Mapping[Watch, Hashable]) -> None:
         for watch, bells in self._watched.items():
@@ -124,13 +142,26 @@ class Watcher:
             self._seen[watch] = now.get(watch, self._seen.get(watch))
 
     async def _listen(self) -> None:
+        """Until nobody watches any more, Redis or no Redis."""
+        pause = EVERY
+        while True:
+            try:
+                await self._hear()
+            except Exception as error:
+                logger.warning("Redis cannot be listened to: %s: %s", type(error).__name__, error)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _hear(self) -> None:
         layer = get_channel_layer()
         channel = await layer.new_channel()
         await layer.group_add(CHANGES, channel)
         try:
             while True:
-                await layer.receive(channel)
-                self._wake.set()
+                message = await layer.receive(channel)
+                self._heard = monotonic()
+                if message["type"] == CHANGED:
+                    self._wake.set()
         finally:
             await layer.group_discard(CHANGES, channel)
 

@@ -10,6 +10,7 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from runs import health, pulse
+from runs.standin import StandIn
 
 logger = logging.getLogger(__name__)
 
@@ -33,15 +34,16 @@ class Command(BaseCommand):
         stopping = Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
-        watch = health.Watch(timezone.now())
+        watch, standin = health.Watch(timezone.now()), StandIn()
         while not stopping.wait(PERIOD):
-            beat(watch)
+            beat(watch, standin)
 
 
-def beat(watch: health.Watch) -> None:
+def beat(watch: health.Watch, standin: StandIn) -> None:
     """One beat that never ends the loop; a broken database connection is replaced before the next."""
     try:
-        pulse.beat()
+        if pulse.beat().unheard:
+            standin.work()
         watch.look(timezone.now())
     except Exception:
         logger.exception("a beat of the pulse failed; the next one tries again")
