@@ -76,9 +76,16 @@ def _shallow(text: str, depth: int) -> None:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise Malformed(f"JSON: duplicate key {shorten(next(key for at, key in enumerate(keys) if key in keys[:at]))}")
+        _refuse_repeated(pairs)
     return found
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()  # an object can have 100,000 keys, too many to compare each with all before it
+    for key, _ in pairs:
+        if key in seen:
+            raise Malformed(f"JSON: duplicate key {shorten(key)}")
+        seen.add(key)
 
 
 def _constant(word: str) -> Any:

@@ -34,6 +34,14 @@ def test_hostile_json_is_refused_within_a_second(entry):
     assert time.perf_counter() - started < 1
 
 
+def test_one_repeated_key_among_very_many_is_found_within_a_second():
+    pairs = ",".join(f'"{number}":0' for number in range(80_000))
+    started = time.perf_counter()
+    with pytest.raises(Malformed, match="duplicate key '79999'"):
+        read_json(f'{{{pairs},"79999":1}}')
+    assert time.perf_counter() - started < 1
+
+
 @pytest.mark.parametrize("entry", entries("yaml", "raw"), ids=lambda entry: entry["id"])
 def test_hostile_yaml_is_refused_within_a_second(entry):
     started = time.perf_counter()
