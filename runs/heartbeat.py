@@ -37,7 +37,7 @@ def holding(lease: Lease) -> Iterator[Callable[[], bool]]:
 
 def _ensure_beating() -> None:
     global _thread
-    if _thread is None or not _thread.is_alive():
+    if _thread is None or not _thread.is_alive():  # a fork leaves the thread behind
         _thread = Thread(target=_beat, name="heartbeat", daemon=True)
         _thread.start()
 
@@ -46,14 +46,24 @@ def _beat() -> None:
     pause = Event()
     interval = max(QUICKEST, min(settings.HERMES_LEASE_SECONDS / 3, SLOWEST))
     idle = 0
-    while idle < 2:
+    while not _has_ended(idle):
         pause.wait(interval)
         with _guard:
             held = list(_held.values())
-            idle = 0 if held else idle + 1
+        idle = 0 if held else idle + 1
         for lease, gone in held:
             _renew(lease, gone)
     connection.close()
+
+
+def _has_ended(idle: int) -> bool:
+    """Whether this thread is no longer needed. Said under the guard: a lease taken a moment later must find no thread that is leaving."""
+    global _thread
+    with _guard:
+        if idle < 2 or _held:
+            return False
+        _thread = None
+        return True
 
 
 def _renew(lease: Lease, gone: Event) -> None:
