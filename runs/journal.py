@@ -1,7 +1,7 @@
 """The only writer of a run: events and what is projected from them, in one commit and four statements for a plain step."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -42,6 +42,7 @@ class Lease:
     fence: int
     claims: int = 1
     ref: str = ""
+    claimed_at: datetime = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,11 @@ def write(entry: Entry) -> list[Lease]:
     for event in entry.events:
         if project := _PROJECTIONS.get(event.type):
             project(entry, event)
-    return [Lease(ids[ours.key], entry.run_id, ours.key, ours.data["number"], ours.data["kind"], fence=1)] if ours else []
+    return [_lease(entry, ours, ids[ours.key])] if ours else []
+
+
+def _lease(entry: Entry, ours: Event, attempt_id: int) -> Lease:
+    return Lease(attempt_id, entry.run_id, ours.key, ours.data["number"], ours.data["kind"], fence=1, claimed_at=entry.now)
 
 
 def _first_due(opening: list[Event]) -> Event | None:

@@ -193,6 +193,7 @@ class Delivery(models.Model):
     at = models.DateTimeField()
 
     class Meta:
+        verbose_name_plural = "deliveries"
         constraints = [models.UniqueConstraint(fields=["run", "key", "number", "target"], name="receipt_once")]
 
     def __str__(self) -> str:
@@ -226,7 +227,7 @@ class Session(models.Model):
 
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="session")
     profile = models.CharField(max_length=64)
-    model = models.CharField(max_length=128, blank=True)
+    model = models.CharField(max_length=200, blank=True)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 

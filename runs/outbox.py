@@ -39,7 +39,7 @@ def claim(worker: str, *, run_id: str | None = None, limit: int = 1) -> list[Lea
         ) RETURNING id, run_id, key, number, kind, fence, claims, ref"""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql, [worker, moment(now + lease_length()), *arguments, moment(now), moment(now), limit])
-        return [Lease(*row) for row in cursor.fetchall()]
+        return [Lease(*row, claimed_at=now) for row in cursor.fetchall()]
 
 
 def renew(lease: Lease) -> bool:

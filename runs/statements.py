@@ -24,6 +24,7 @@ def execute(statements: Sequence[Statement]) -> list[tuple[Any, ...]]:
     Django's cursor costs more than these statements do on SQLite, and on PostgreSQL each would be a round trip of its own.
     """
     assert connection.in_atomic_block, "a step is written inside its turn's transaction"
+    connection.validate_no_broken_transaction()  # Django's cursor would ask, and what is rolled back already must not go on by halves
     if connection.queries_logged:
         connection.queries_log.extend({"sql": _readable(statement), "time": ""} for statement in statements)
     with connection.wrap_database_errors:

@@ -5,6 +5,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from django.db import DatabaseError
@@ -50,7 +51,7 @@ def work_through(lease: Lease, *, until: float) -> int:
     """Perform a held attempt and, while there is time, the next one that its turn opened and holds. Returns how many."""
     with engine.glance(lease.run_id) as glance:
         work = prepare(lease, glance)
-    for done in range(1, 1_000_000):
+    for done in count(1):
         turn = settle(lease, work, attempt(lease, work), hold=time.monotonic() < until)
         if turn is None or not turn.leases:
             return done

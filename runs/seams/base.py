@@ -13,7 +13,8 @@ class Assignment:
     """One try of one step.
 
     `context` is `{"input": {…}, "<producer id>": value}`; `number` rises after a known outcome and is part of `idempotency_key`;
-    `ref` is what an earlier claim of the same number was told to come back with. `settings` belongs to the performer (for a subprocess: argv, limits, names of environment variables). Seconds throughout.
+    `ref` is what an earlier claim of the same number was told to come back with. `settings` belongs to the performer (for a
+    subprocess: argv, limits, names of environment variables). Seconds throughout.
     """
 
     run_id: str

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 import time_machine
-from django.db import OperationalError
+from django.db import OperationalError, transaction
+from django.db.transaction import TransactionManagementError
 
 from hermes_workflow.core import events as e
 from hermes_workflow.core.plan import Edge, Plan, Policy, Step
@@ -273,6 +274,38 @@ def test_a_transcript_is_kept_with_the_attempt(performer: ScriptedPerformer):
     assert "long" in said[0][1]
     assert "no" in said[1][1]
     assert '"a": 1' in said[3][1]
+
+
+def test_a_transcript_that_cannot_be_written_does_not_lose_the_outcome(performer: ScriptedPerformer):
+    def taken(given):
+        Session.objects.create(attempt=Attempt.objects.get(run_id=given.run_id), profile="other", started_at=T0)
+        return structured(1)
+
+    performer.keeps_transcript = True
+    performer.does("draft", taken)
+    assert b.ran(b.agent("draft"))["outputs"] == {"draft": 1}
+    assert Session.objects.get().profile == "other"
+
+
+def test_a_transcript_begins_when_the_attempt_was_claimed(performer: ScriptedPerformer, clock: time_machine.Traveller):
+    performer.keeps_transcript = True
+    performer.does("draft", lambda given: clock.shift(20) or structured(1))
+    performer.does("again", lambda given: clock.shift(5) or structured(1))
+    b.ran(b.agent("draft"), b.agent("again"))
+    told = Session.objects.order_by("id").values_list("started_at", "ended_at")
+    assert [((begun - T0).seconds, (ended - T0).seconds) for begun, ended in told] == [(0, 20), (20, 25)]
+    assert [(said.at - T0).seconds for said in Message.objects.order_by("id")] == [0, 20, 20, 25]
+
+
+def test_a_transaction_that_is_rolled_back_already_takes_no_statement(performer: ScriptedPerformer):
+    run_id = b.started(b.agent("draft"))
+
+    def broken(turn):
+        transaction.set_rollback(True)
+        turn.record(e.Event(e.RUN_CANCELLED, "", {"by": "x", "reason": ""}))
+
+    with pytest.raises(TransactionManagementError):
+        engine.turn(run_id, broken)
 
 
 def test_a_turn_that_finds_the_lease_lost_writes_nothing_else(performer: ScriptedPerformer, clock: time_machine.Traveller):
