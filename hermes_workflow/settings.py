@@ -8,6 +8,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.templatetags.static import static
 
+from hermes_workflow.databases import database
 from hermes_workflow.environment import read_environment
 from hermes_workflow.secret_key import secret_key
 
@@ -92,43 +93,7 @@ TEMPLATES = [
 
 # --- data -----------------------------------------------------------------------------------------------------------
 
-PATIENCE = 5  # seconds in which PostgreSQL, or a connection of the pool, must answer
-
-
-def sqlite_database() -> dict[str, Any]:
-    """Writers queue instead of failing: without IMMEDIATE and the timeout, one write in four ends in "database is locked"."""
-    pragmas = f"PRAGMA journal_mode=WAL; PRAGMA synchronous={env('HERMES_SYNCHRONOUS')}"
-    return {
-        "CONN_MAX_AGE": None,
-        "OPTIONS": {"timeout": 20, "transaction_mode": "IMMEDIATE", "init_command": pragmas},
-        "TEST": {"NAME": str(HERMES_HOME / f"test{env('HERMES_TEST_DB_SUFFIX')}.sqlite3")},
-    }
-
-
-def postgres_database(name: str) -> dict[str, Any]:
-    """A pool for the web's many short threads; workers fork and keep one connection each, for a shared socket runs tasks twice.
-
-    The pool must not wait longer and longer between its tries to connect, or the site would stay away for minutes after the database
-    is back. It does not try a connection before each use: `lost_connections` drops those of before a restart together.
-    """
-    pooled = HERMES_PROCESS == "web"
-    pool = {"min_size": 1, "max_size": 10, "timeout": PATIENCE, "reconnect_timeout": PATIENCE}
-    return {
-        "CONN_MAX_AGE": 0 if pooled else None,
-        "CONN_HEALTH_CHECKS": not pooled,
-        "OPTIONS": {"connect_timeout": PATIENCE, **({"pool": pool} if pooled else {})},
-        "TEST": {"NAME": f"test_{name}{env('HERMES_TEST_DB_SUFFIX')}"},
-    }
-
-
-def database() -> dict[str, Any]:
-    """The configured database with what its kind needs to be safe with several processes."""
-    chosen: dict[str, Any] = env.db_url_config(env("DATABASE_URL") or f"sqlite:///{HERMES_HOME / 'hermes.sqlite3'}")
-    kind = sqlite_database() if "sqlite" in chosen["ENGINE"] else postgres_database(chosen["NAME"])
-    return {**chosen, **kind, "OPTIONS": {**chosen.get("OPTIONS", {}), **kind["OPTIONS"]}}
-
-
-DATABASES = {"default": database()}
+DATABASES = {"default": database(env, HERMES_HOME)}
 MEDIA_ROOT = HERMES_HOME / "media"
 FILE_UPLOAD_PERMISSIONS = 0o600
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
