@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET, require_safe
 
 from approvals import selectors
@@ -15,6 +14,7 @@ from approvals.people import sees
 from approvals.requests import Said, answer_from, problem_part
 from approvals.shell import shell_of
 from hermes_workflow.core.errors import Malformed
+from hermes_workflow.http.queries import read_moment
 from hermes_workflow.pages import PageRequest, asks_for, page
 from hermes_workflow.rights import Principal
 from runs import services
@@ -168,10 +168,10 @@ def _place(request: PageRequest) -> tuple[Any, int] | None:
         return None
     at, _, row_id = given.rpartition("_")
     try:
-        moment = parse_datetime(at)
+        moment = read_moment(at)
     except ValueError:
         moment = None
-    if moment is None or moment.tzinfo is None or not (row_id.isascii() and row_id.isdigit() and len(row_id) < 19):
+    if moment is None or not (row_id.isascii() and row_id.isdigit() and len(row_id) < 19):
         raise Malformed("after: must be the place that a page gave")
     return moment, int(row_id)
 

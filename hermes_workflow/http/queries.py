@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.http import QueryDict
@@ -94,13 +94,13 @@ def moment(name: str, meaning: str) -> Parameter:
 
 
 def read_moment(given: str) -> datetime:
-    """ISO 8601 with an offset, in the years 1970 to 9999. Raises ValueError."""
+    """ISO 8601 with an offset, in the years 1970 to 9999, as UTC. Raises ValueError, also where UTC would be outside of all years."""
     accepted = "must be a date and time with an offset such as 2026-01-31T08:00:00Z (a + is written %2B)"
     if not MOMENT.match(given):
         raise ValueError(accepted)
     try:
-        return datetime.fromisoformat(given)
-    except ValueError:
+        return datetime.fromisoformat(given).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise ValueError(accepted) from None
 
 
