@@ -76,7 +76,9 @@ def outputs(run_id: str, history: History, bodies: Mapping[int, Any]) -> dict[st
 
 
 def _inline(run_id: str, key: str, value: Any) -> Any:
-    if len(dumps(value).encode()) <= INLINE_LIMIT:
+    """A value that itself looks like a reference becomes one of ours: clients follow references with their token, pages link them."""
+    looks_like_one = isinstance(value, dict) and value.keys() == {"$ref"}
+    if len(dumps(value).encode()) <= INLINE_LIMIT and not looks_like_one:
         return value
     return {"$ref": f"/api/runs/{run_id}/outputs/{quote(key, safe='')}/"}
 
