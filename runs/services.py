@@ -42,6 +42,7 @@ def start_run(
     Raises Forbidden, Malformed, Conflict (the workflow id is taken), KeyReused.
     """
     principal.require("start")
+    check_value({"idempotency_key": key})
     given = _checked_start(design, input, perform, workflow_id)
     fingerprint = digest({"design": design.slug, **given, "workflow_id": workflow_id})
     if key and (known := _started_before(principal, key, fingerprint)):
@@ -116,13 +117,19 @@ def honour_deadlines() -> None:
     pulse.turn_due(timezone.now())
 
 
+def may_cancel(principal: Principal, run: Run) -> bool:
+    """Operators may, and whoever started it, within what their role and token still allow: to stop is no more than to start."""
+    own = run.started_by_id == principal.id and not principal.is_bot
+    return principal.may("operate") or (own and principal.may("start"))
+
+
 def cancel_run(*, principal: Principal, run_id: str, reason: str = "") -> None:
     """Stop a run on purpose. Cancelling a cancelled run is harmless. Raises Forbidden, NotFound, Conflict (it has ended)."""
-    run = selectors.run_for(principal, run_id)
-    if run.started_by_id != principal.id or principal.is_bot:
+    if not may_cancel(principal, selectors.run_for(principal, run_id)):
         principal.require("operate")
     if not isinstance(reason, str) or len(reason) > 500:
         raise Malformed("reason: must be text of at most 500 characters")
+    check_value({"reason": reason})
 
     def take_in(turn: Turn) -> None:
         if turn.history.ended == "cancelled":
@@ -146,7 +153,7 @@ def retry_run(*, principal: Principal, run_id: str, version: str = "pinned") -> 
 
     def take_in(turn: Turn) -> None:
         _refuse_retry(turn)
-        newer = _newer(run.design, turn.plan) if version == "current" else None
+        newer = _newer(run, turn.plan) if version == "current" else None
         if newer is None:
             turn.record(Event(e.RUN_REOPENED, "", {"why": "retry", "by": principal.name, "keys": _again(turn.history)}))
             return
@@ -201,8 +208,11 @@ def _tests_under(turn: Turn, plan: Plan, keys: list[str]) -> dict[str, Any]:
     return found
 
 
-def _newer(design: Design, plan: Plan) -> tuple[DesignVersion, Plan] | None:
-    current = Design.objects.select_related("current").get(pk=design.pk).current
+def _newer(run: Run, plan: Plan) -> tuple[DesignVersion, Plan] | None:
+    design = Design.objects.select_related("current").get(pk=run.design_id)
+    if design.profile_id != run.profile_id:
+        raise Conflict("the design moved to another profile, whose people alone see its versions", hint="retry the pinned version")
+    current = design.current
     if current is None or current.plan_id == plan.digest:
         return None
     return current, warm.plan_of(current.plan_id)

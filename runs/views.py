@@ -106,7 +106,7 @@ def _context(request: PageRequest, story: Story) -> dict[str, Any]:
         "sessions": selectors.sessions_of(found.pk),
         "decisions": decisions_in(found.pk),
         "card": card_of(principal, story.gates, reverse_name="run-answer"),
-        "may_cancel": not ended and (principal.may("operate") or found.started_by_id == principal.id),
+        "may_cancel": not ended and services.may_cancel(principal, found),
         "may_retry": found.status == Run.Status.FAILED and principal.may("operate"),
         "newest": newest,
         "idempotency_key": uuid4().hex,

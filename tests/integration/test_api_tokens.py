@@ -132,6 +132,20 @@ def test_scopes_narrow_what_a_person_s_token_may() -> None:
     api.post(f"/api/runs/{run['run_id']}/retry/", {}, status=403)
 
 
+def test_a_token_that_only_reads_stops_nothing_not_even_its_person_s_own_run() -> None:
+    builders.saved(approval("review"))
+    ann = by_password("ann", "designer")
+    made = ann.post("/api/tokens/", {"name": "x", "scopes": ["read"]}, status=201)
+    person = Api(builders.person("ann"))
+    cancel = "/api/runs/{}/cancel/".format(person.post("/api/designs/flow/run/", {}, status=201)["run_id"])
+    Api(secret=made["token"]).post(cancel, {}, status=403)
+    builders.person("ann").user.groups.clear()
+    builders.person("ann", "viewer")
+    person.post(cancel, {}, status=403)
+    builders.person("ann", "designer")
+    assert person.post(cancel, {})["status"] == "cancelled"
+
+
 def test_a_relay_needs_the_person_s_confirmed_account() -> None:
     builders.saved(approval("review"))
     made = by_password("boss", staff=True).post("/api/tokens/", {"name": "chat", "bot": True}, status=201)

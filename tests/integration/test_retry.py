@@ -255,6 +255,19 @@ def test_a_retry_with_the_current_version_keeps_the_outputs_of_the_same_nodes(pe
     assert Run.objects.get(pk=run_id).plan_id == Run.objects.get(pk=run_id).version.plan_id
 
 
+def test_the_versions_of_a_design_that_moved_away_are_not_followed(performer: ScriptedPerformer):
+    performer.does("draft", failed())
+    b.profile("elsewhere", is_open=False)
+    run_id = b.started(b.agent("draft"))
+    b.work(run_id)
+    b.saved(b.agent("draft"), b.approval("secret question"), profile="elsewhere")
+    with pytest.raises(Conflict, match="another profile"):
+        retry(run_id, version="current")
+    retry(run_id)
+    b.work(run_id)
+    assert b.document(run_id)["status"] == "done"
+
+
 def test_conditions_of_the_current_version_are_asked_anew_over_the_kept_outputs(performer: ScriptedPerformer):
     performer.does("one", structured({"n": 3}))
     performer.does("bad", failed())
