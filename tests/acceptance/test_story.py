@@ -133,6 +133,9 @@ def test_who_is_beaten_to_it_sees_the_winner_and_keeps_the_comment(seat, people)
     answer_gate(principal=people["ben"], gate_id=Gate.objects.get(run_id=run_id).pk, answer="reject", channel="web")
     ann.page.get_by_text("Answered by ben: reject").first.wait_for(timeout=SOON_MS)
     ann.page.locator("#gate-detail", has_text="Your comment was not sent.").get_by_text("My reasons").wait_for()
+    ann.page.evaluate("document.body.dispatchEvent(new CustomEvent('hermes:inbox'))")
+    ann.page.wait_for_timeout(1000)
+    assert ann.page.locator("[data-kept-comment]").get_by_text("My reasons").is_visible()
     assert ann.page.locator(".gate-row.is-answered").count() == 1
     assert ann.page.locator('button[name="answer"]').count() == 0
     olga.page.locator(".chip-failed").wait_for(timeout=SOON_MS)

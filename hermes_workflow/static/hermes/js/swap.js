@@ -18,6 +18,7 @@ function remember(target) {
     digests: digestsOf(target),
     open: [...target.querySelectorAll("details[id][open]")].map((details) => details.id),
     tabs: [...target.querySelectorAll('[role="tab"][id][aria-selected="true"]')].map((tab) => tab.id),
+    kept: target.querySelector("[data-kept-comment] blockquote")?.textContent,
     commenting: Boolean(target.querySelector(".answer-form.commenting")),
     scroll: [target, ...target.querySelectorAll("[id][data-scroll]")].filter((el) => el.id).map((el) => [el.id, el.scrollTop]),
   };
@@ -54,7 +55,7 @@ function restoreArmed(target, memory) {
 }
 
 function keepComment(target, memory) {
-  const comment = [...memory.fields].find(([key]) => key.endsWith("-comment"))?.[1].value;
+  const comment = [...memory.fields].find(([key]) => key.endsWith("-comment"))?.[1].value || memory.kept;
   if (!comment || target.querySelector("form[data-answer]")) return;
   const kept = document.getElementById("kept-comment").content.cloneNode(true);
   kept.querySelector("blockquote").textContent = comment;
