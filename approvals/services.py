@@ -189,6 +189,7 @@ def _left(gate: Gate, state: GateState, person: Principal) -> int | None:
 
 
 def _perform(turn: Turn, gate: Gate, person: Principal, reply: Reply) -> None:
+    turn.history.require_known()
     step = turn.plan.step[gate.key]
     value, structured = reply.value(step.spec.get("schema"))
     number = turn.history.state(gate.key).number + 1

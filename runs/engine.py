@@ -13,13 +13,13 @@ from django.utils import timezone
 from hermes_workflow.core import events as e
 from hermes_workflow.core.deadlines import expire, stuck_until
 from hermes_workflow.core.documents import digest
-from hermes_workflow.core.errors import HermesError
+from hermes_workflow.core.errors import HermesError, NeedsNewerCode
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import INPUT_SEQ, output_of, seqs_for
 from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.prompts import context_of, context_seqs
-from hermes_workflow.core.scheduler import NeedsNewerCode, Program, advance
+from hermes_workflow.core.scheduler import Program, advance
 from runs import announcements, gatebook, journal, performers, warm
 from runs.journal import Holder, Lease, Settlement
 from runs.models import Event as EventRow
@@ -219,7 +219,7 @@ def _remember_stuck(this: Turn, stuck: Mapping[str, Any]) -> None:
 
 def _stuck(error: Exception) -> Mapping[str, Any]:
     if isinstance(error, NeedsNewerCode):
-        return {"kind": "newer_code", "msg": f"the history holds {error}, which needs newer code", "place": ""}
+        return {"kind": "newer_code", "msg": error.msg, "place": ""}
     return {"kind": "internal", "msg": f"{type(error).__name__}: {error}"[:500], "place": _place(error)}
 
 

@@ -11,7 +11,6 @@ from hermes_workflow.core.deadlines import due_at
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.plan import Plan
-from hermes_workflow.core.scheduler import NeedsNewerCode
 from hermes_workflow.core.status import status_of
 from runs import gatebook, warm
 from runs.journal import receipt
@@ -46,13 +45,12 @@ def folded(run: Run) -> Rows:
     rows, events = Rows(), _events(run.pk)
     plan, digest = warm.plan_of(events[0].data["plan"]), events[0].data["plan"]
     version = events[0].data["version"]
-    history = History(plan, events)
-    if history.unknown:
-        raise NeedsNewerCode(history.unknown)
+    History(plan, events).require_known()
     for event in events:
         if event.type == e.RUN_REOPENED and event.data.get("plan"):
             digest, version = event.data["plan"], event.data["version"]
             plan = warm.plan_of(digest)
+            History(plan).require_known()
         _project(rows, plan, event)
     history = History(plan, events)
     rows.put(

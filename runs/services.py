@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from hermes_workflow.core import events as e
 from hermes_workflow.core.documents import check_value, digest
-from hermes_workflow.core.errors import Conflict, KeyReused, Malformed, NotFound
+from hermes_workflow.core.errors import Conflict, KeyReused, Malformed, NeedsNewerCode, NotFound
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import INPUT_SEQ, has_output, seqs_for
@@ -61,7 +61,7 @@ def start_run(
         start_key=key,
         start_digest=fingerprint if key else "",
     )
-    plan = warm.plan_of(version.plan_id)
+    plan = _readable(version.plan_id)
     tests = tests_for(plan, plan.trigger, given["input"])
     try:
         data = {"perform": perform, "version": version.number, "plan": plan.digest, "tests": tests}
@@ -168,6 +168,7 @@ def retry_run(*, principal: Principal, run_id: str, version: str = "pinned") -> 
 
 def _refuse_retry(turn: Turn) -> None:
     history = turn.history
+    history.require_known()
     if history.ended == "failed":
         return
     if history.ended:
@@ -215,4 +216,11 @@ def _newer(run: Run, plan: Plan) -> tuple[DesignVersion, Plan] | None:
     current = design.current
     if current is None or current.plan_id == plan.digest:
         return None
-    return current, warm.plan_of(current.plan_id)
+    return current, _readable(current.plan_id)
+
+
+def _readable(plan_id: str) -> Plan:
+    plan = warm.plan_of(plan_id)
+    if plan.unknown:
+        raise NeedsNewerCode(plan.unknown)
+    return plan

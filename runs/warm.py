@@ -10,7 +10,8 @@ from django.db import connection
 from hermes_workflow.core.errors import NotFound
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
-from hermes_workflow.core.plan import Plan
+from hermes_workflow.core.plan import FORMAT, Plan
+from hermes_workflow.models import Plan as PlanRow
 from runs.models import Event as EventRow
 
 CAPACITY = 256
@@ -55,25 +56,28 @@ def keep(run: RunFacts, history: History) -> None:
 
 
 def forget() -> None:
-    """Drop everything: for tests, and after a fork."""
+    """Read every history anew."""
     with _guard:
         _kept.clear()
 
 
-def plan_of(digest: str, body: dict[str, object] | None = None) -> Plan:
-    """The plan of a digest, kept for the next run that shares it."""
-    from hermes_workflow.models import Plan as PlanRow
-
+def plan_of(digest: str) -> Plan:
+    """The plan of a digest, kept for the next run that shares it; one that only newer code can read is `unknown`."""
     with _guard:
         if plan := _plans.get(digest):
             _plans.move_to_end(digest)
             return plan
-    plan = Plan.from_body(body if body is not None else PlanRow.objects.get(pk=digest).body)
+    plan = _read_plan(digest)
     with _guard:
         _plans[digest] = plan
         while len(_plans) > PLANS:
             _plans.popitem(last=False)
     return plan
+
+
+def _read_plan(digest: str) -> Plan:
+    row = PlanRow.objects.get(pk=digest)
+    return Plan.from_body(row.body) if row.format <= FORMAT else Plan.of_newer_code(row.body)
 
 
 def _read(run_id: str, kept: tuple[RunFacts, History] | None, locked: bool) -> tuple[RunFacts, History]:

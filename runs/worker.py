@@ -26,6 +26,7 @@ from runs.seams.deliver import Parcel, Receipt, Sent
 logger = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 60.0
+NEWER_CODE_WAIT = 60.0  # seconds for which an attempt is left to workers of the newer release
 
 Outcome = Performed | Failed | Again | Unperformed | Sent
 
@@ -50,7 +51,10 @@ def drain(*, run_id: str | None = None, seconds: float = DRAIN_SECONDS) -> int:
 def work_through(lease: Lease, *, until: float) -> int:
     """Perform a held attempt and, while there is time, the next one that its turn opened and holds. Returns how many."""
     with engine.glance(lease.run_id) as glance:
-        work = prepare(lease, glance)
+        work = None if glance.history.unknown else prepare(lease, glance)
+    if work is None:
+        leave(lease)
+        return 0
     for done in count(1):
         turn = settle(lease, work, attempt(lease, work), hold=time.monotonic() < until)
         if turn is None or not turn.leases:
@@ -59,6 +63,12 @@ def work_through(lease: Lease, *, until: float) -> int:
         work = prepare(lease, turn)
         turn.put_back()
     return done
+
+
+def leave(lease: Lease) -> None:
+    """Leave an attempt of a run that only newer code can read to that code, and let the run say what it waits for."""
+    outbox.release(lease, after=NEWER_CODE_WAIT, ref=lease.ref)
+    engine.turn(lease.run_id)
 
 
 def prepare(lease: Lease, turn: Turn) -> Work:
@@ -130,7 +140,9 @@ def facts(turn: Turn, lease: Lease, outcome: Performed | Failed | Unperformed | 
     key, number = lease.key, {"number": lease.number}
     if isinstance(outcome, Sent):
         receipts = [Event(e.DELIVERY_TRIED, key, {**number, "target": r.target, "ok": r.ok, "detail": r.detail}) for r in outcome.receipts]
-        return "done", *receipts, Event(e.STEP_COMPLETED, key, {**number, "collect": collected(turn.history, turn.plan.step[key])})
+        step = turn.plan.step.get(key)  # none when a retry took over by another plan: then the fence refuses all of this
+        held = collected(turn.history, step) if step else []
+        return "done", *receipts, Event(e.STEP_COMPLETED, key, {**number, "collect": held})
     if isinstance(outcome, Performed):
         data = {**number, "structured": outcome.structured, "tests": tests_for(turn.plan, key, outcome.value)}
         if outcome.provenance:

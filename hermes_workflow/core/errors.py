@@ -68,6 +68,15 @@ class Stale(Conflict):
     code = "stale"
 
 
+class NeedsNewerCode(Conflict):
+    """A newer release wrote what this one cannot read."""
+
+    code = "needs_newer_code"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} needs newer code", hint="nothing is lost; upgrade what still runs the older release")
+
+
 class KeyReused(Conflict):
     """The idempotency key was used before with another body."""
 

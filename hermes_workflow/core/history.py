@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from hermes_workflow.core import events as e
+from hermes_workflow.core.errors import NeedsNewerCode
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.folds import FOLDS
 from hermes_workflow.core.plan import Edge, Plan
@@ -43,6 +44,7 @@ class History:
     def adopt(self, plan: Plan) -> None:
         """Follow `plan` from now on; what is settled stays settled."""
         self.plan = plan
+        self.unknown = self.unknown or plan.unknown
         self.missing: dict[str, int] = {}
         self.ready: set[str] = set()
         for step in plan.steps:
@@ -80,6 +82,11 @@ class History:
         if state is None:
             state = self.steps[key] = StepState()
         return state
+
+    def require_known(self) -> None:
+        """Raises NeedsNewerCode when newer code wrote an event or the plan: what follows cannot be told here."""
+        if self.unknown:
+            raise NeedsNewerCode(self.unknown)
 
     def takes(self, edge: Edge) -> bool:
         """Whether a settled source takes this edge."""

@@ -44,13 +44,22 @@ class Policy:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps in a stable topological order. Edges from the trigger are kept; `trigger` names the run's input."""
+    """Steps in a stable topological order. Edges from the trigger are kept; `trigger` names the run's input.
+
+    `newer` is the body of a plan that only newer code can read: nothing else is known of it, and nothing may be decided by it.
+    """
 
     dialect: str
     steps: tuple[Step, ...]
     edges: tuple[Edge, ...] = ()
     trigger: str = ""
     policy: Policy = Policy()
+    newer: Mapping[str, Any] | None = None
+
+    @property
+    def unknown(self) -> str:
+        """What newer code is needed for; empty when this code knows the plan."""
+        return f"a plan of format {self.newer['format']}" if self.newer else ""
 
     @cached_property
     def step(self) -> dict[str, Step]:
@@ -119,6 +128,8 @@ class Plan:
 
     def body(self) -> dict[str, Any]:
         """The JSON form, read back by `from_body`."""
+        if self.newer:
+            return dict(self.newer)
         return {
             "format": FORMAT,
             "dialect": self.dialect,
@@ -140,6 +151,11 @@ class Plan:
             steps=tuple(Step(**step) for step in body["steps"]),
             edges=tuple(Edge(*edge) for edge in body["edges"]),
         )
+
+    @classmethod
+    def of_newer_code(cls, body: Mapping[str, Any]) -> "Plan":
+        """Stands for a stored plan that `from_body` refuses, under the same digest: its run waits for newer code."""
+        return cls(dialect="", steps=(), newer=body)
 
     @cached_property
     def digest(self) -> str:

@@ -15,10 +15,6 @@ from hermes_workflow.core.retry import after_failure
 from hermes_workflow.core.states import FAILED, FALSE, PASSED, SKIPPED, GateState
 
 
-class NeedsNewerCode(Exception):
-    """The history holds an event that this code does not know."""
-
-
 def performs_all(step: Step) -> bool:
     """Every agent step has a performer."""
     return True
@@ -48,8 +44,7 @@ def advance(program: Program, history: History, record: Callable[[Event], Event]
 
 
 def _next(program: Program, history: History) -> list[Event]:
-    if history.unknown:
-        raise NeedsNewerCode(history.unknown)
+    history.require_known()
     if history.ended:
         return []
     return _tallied(history) or _ending(history) or _retried(program, history) or _started(program, history) or _finished(history)

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import QuerySet
 
-from hermes_workflow.core.scheduler import NeedsNewerCode
+from hermes_workflow.core.errors import NeedsNewerCode
 from runs import projections
 from runs.models import Run
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         try:
             found = [str(one) for one in (projections.differences(run) if check else projections.rebuild(run.pk))]
         except NeedsNewerCode as error:
-            found = [f"holds {error}, which needs newer code"]
+            found = [error.msg]
         for line in found:
             self.stdout.write(f"{run.pk} {line}")
         return bool(found)
