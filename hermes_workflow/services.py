@@ -25,7 +25,8 @@ TITLE_LIMIT, NOTE_LIMIT = 200, 500
 def check_slug(name: Any) -> str:
     """The name, if it may be a design's. Raises Malformed."""
     if not isinstance(name, str) or not SLUG.match(name):
-        raise Malformed(f"name: must be 1 to 64 of a-z, 0-9, dot, dash and underscore, starting with a letter or digit, got {shorten(name)}")
+        shape = "1 to 64 of a-z, 0-9, dot, dash and underscore, starting with a letter or digit"
+        raise Malformed(f"name: must be {shape}, got {shorten(name)}")
     if name in RESERVED:
         raise Malformed(f"name: {name} is reserved")
     return name
@@ -77,7 +78,8 @@ def save_design(
 ) -> DesignVersion:
     """Save a new version, creating the design if it is new.
 
-    Raises Malformed, Forbidden, Invalid (with `defects`), Conflict (it exists and `create_only`), Stale (`base_version` is not the current one).
+    Raises Malformed, Forbidden, Invalid (with `defects`), Conflict (it exists and `create_only`), Stale (`base_version` is not the
+    current one).
     """
     principal.require("design")
     check_slug(name)

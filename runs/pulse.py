@@ -19,7 +19,7 @@ BATCH = 200
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What one pulse did: runs turned because something was due, runs whose workers were rung; `unheard`, when work waits and nobody heard."""
+    """What one pulse did: how many due runs it turned, for how many it rang, and whether work waits that nobody heard of (`unheard`)."""
 
     turned: int
     rung: int
