@@ -1,5 +1,6 @@
 // What a person was doing survives a swap: typed text, armed option, focus, scroll, open details, chosen tab.
-let kept = null;
+// By part: several parts are fetched at once, and each settles a little after its swap.
+const kept = new Map();
 
 const keyOf = (element) => element.id || (element.name && `${element.form?.id ?? ""}/${element.name}`);
 const dirty = (field) => field.type !== "hidden" && (field.type === "checkbox" || field.type === "radio" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
@@ -90,11 +91,13 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   const { target, requestConfig } = event.detail;
   if (requestConfig?.verb === "get" && (sending(target) || (requestConfig.elt === target && busy(target)))) event.detail.shouldSwap = false;
   const refetch = requestConfig?.verb === "get" && target?.id && target.hasAttribute("data-keep") && requestConfig.elt === target;
-  kept = refetch && event.detail.shouldSwap ? { id: target.id, memory: remember(target) } : null;
+  if (refetch && event.detail.shouldSwap) kept.set(target.id, remember(target));
+  else if (target?.id) kept.delete(target.id);
 });
 
-document.addEventListener("htmx:afterSettle", () => {
-  const target = kept && document.getElementById(kept.id);
-  if (target) restore(target, kept.memory);
-  kept = null;
+document.addEventListener("htmx:afterSettle", (event) => {
+  const memory = kept.get(event.target.id);
+  if (!memory) return;
+  kept.delete(event.target.id);
+  restore(event.target, memory);
 });
