@@ -5,11 +5,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import jsonschema
-import referencing.exceptions
-
 from hermes_workflow.core.documents import read_json
 from hermes_workflow.core.errors import HermesError
+from runs.seams import schemas
 from runs.seams.base import Performed
 
 PROVENANCE_KEYS = ("model", "request_id", "id", "provider", "runner", "notes")
@@ -71,14 +69,14 @@ def check_schema(value: Any, schema: Mapping[str, Any] | None) -> None:
     if schema is None:
         return
     try:
-        validator = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
-        validator.check_schema(dict(schema))
-        error = jsonschema.exceptions.best_match(validator(schema, registry=referencing.Registry()).iter_errors(value))
-    except (jsonschema.exceptions.SchemaError, referencing.exceptions.Unresolvable, RecursionError) as broken:
+        fault = schemas.fault_in(value, schema)
+    except schemas.TooHard as hard:
+        raise Unusable("invalid_output", "schema", "the step's schema takes too long on this answer; make it simpler") from hard
+    except Exception as broken:  # the schema is anybody's, and the library raises whatever it stumbles over
         msg = f"the step's schema cannot be used: {getattr(broken, 'message', '') or broken}"
         raise Unusable("invalid_output", "schema", msg[:MSG_CHARS]) from broken
-    if error is not None:
-        msg = f"the answer does not fit the step's schema at {error.json_path}: {error.message}"
+    if fault is not None:
+        msg = f"the answer does not fit the step's schema at {fault.json_path}: {fault.message}"
         raise Unusable("invalid_output", "schema", msg[:MSG_CHARS])
 
 
