@@ -6,7 +6,7 @@ from threading import Event
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import close_old_connections
+from django.db import Error, close_old_connections
 from django.utils import timezone
 
 from runs import health, pulse
@@ -45,6 +45,6 @@ def beat(watch: health.Watch, standin: StandIn) -> None:
         if pulse.beat().unheard:
             standin.work()
         watch.look(timezone.now())
-    except Exception:
-        logger.exception("a beat of the pulse failed; the next one tries again")
+    except Exception as error:
+        logger.error("a beat of the pulse failed; the next one tries again: %s", error, exc_info=not isinstance(error, Error))
         close_old_connections()
