@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 PEOPLE = {"olga": ("designer", "operator"), "ann": ("reviewer",), "ben": ("reviewer",)}
 LEASE = 2.0
 MARK = "HERMES_TEST_MARK"
-START_WITHIN = 60.0
+STOP_WITHIN = 40.0  # twice the time after which the supervisor kills whom it asked
 
 
 class Installation:
@@ -70,12 +70,14 @@ class Installation:
             process.terminate()
         try:
             for process in self.running.values():
-                process.wait(20)
+                process.wait(STOP_WITHIN)
             eventually(lambda: not self.alive(), within=5, what="the end of all that was started")
         finally:
             for pid in self.alive():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+            for process in self.running.values():
+                process.wait(10)
 
     def alive(self) -> dict[int, str]:
         """Every process of the installation, with those of performers."""

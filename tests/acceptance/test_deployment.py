@@ -183,6 +183,13 @@ def test_from_a_start_at_one_web_process_to_a_notice_at_the_other(house):
     assert house.worst() < 400
 
 
+def test_many_runs_share_the_workers_and_each_step_is_performed_once(house):
+    runs = [house.start() for _ in range(8)]
+    for run_id in runs:
+        house.until(run_id, "awaiting_approval")
+    assert [house.tries(run_id) for run_id in runs] == [1] * 8
+
+
 def test_a_step_whose_workers_were_all_killed_is_performed_once_more_under_its_number(house):
     run_id = house.start_held("killed")
     house.kill_workers()
