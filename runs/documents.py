@@ -63,7 +63,7 @@ def skipped(history: History) -> list[str]:
 def attempts(history: History) -> dict[str, int]:
     """How many tries each agent step took so far."""
     agents = [step.id for step in history.plan.steps if step.kind == "agent"]
-    return {key: state.number for key in agents if (state := history.steps.get(key)) and state.number}
+    return {key: tried for key in agents if (state := history.steps.get(key)) and (tried := state.number - state.unperformed)}
 
 
 def outputs(run_id: str, history: History, bodies: Mapping[int, Any]) -> dict[str, Any]:

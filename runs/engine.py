@@ -132,7 +132,7 @@ def turn(
     """
     for attempt in range(ATTEMPTS):
         try:
-            done, refusal = _turn(run_id, take_in, now or timezone.now(), holder, locked=locked or attempt > 0)
+            done, refusal = _turn(run_id, take_in, now, holder, locked=locked or attempt > 0)
         except journal.SeqLost:
             continue
         if refusal:
@@ -142,13 +142,13 @@ def turn(
 
 
 def _turn(
-    run_id: str, take_in: Callable[[Turn], None] | None, now: datetime, holder: Holder | None, *, locked: bool
+    run_id: str, take_in: Callable[[Turn], None] | None, now: datetime | None, holder: Holder | None, *, locked: bool
 ) -> tuple[Turn, HermesError | None]:
     refusal = None
     with transaction.atomic(durable=True):
         run, history = warm.take(run_id, locked=locked)
         seen = history.seq
-        this = Turn(run=run, history=history, now=now)
+        this = Turn(run=run, history=history, now=now or timezone.now())  # read under the lock: who waited for it is not earlier
         _honour_deadlines(this)
         try:
             if take_in:
@@ -190,11 +190,12 @@ def _write(this: Turn, seen: int, holder: Holder | None, *, due_now: bool = Fals
 
 
 def _after(this: Turn) -> None:
+    seq = this.history.seq
     if not this.leases:
         this.put_back()
     if this.new:
         scheduled = sum(event.type == e.STEP_SCHEDULED for event in this.new)
-        announcements.announce(this.run.id, this.history.seq, ring=scheduled > len(this.leases))
+        announcements.announce(this.run.id, seq, ring=scheduled > len(this.leases))
 
 
 def decide_or_stuck(this: Turn) -> None:

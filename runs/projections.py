@@ -16,9 +16,9 @@ from runs import gatebook, warm
 from runs.journal import receipt
 from runs.models import Attempt, Delivery, Gate, GateAudience, Run
 from runs.models import Event as EventRow
+from runs.tries import ENDS
 
 OPEN = ("ready", "leased")  # which of the two belongs to the outbox, not to the history
-ENDS = {e.STEP_COMPLETED: "done", e.STEP_FAILED: "failed", e.STEP_UNPERFORMED: "cancelled"}
 GATE_ENDS = {e.GATE_ANSWERED: "answered", e.GATE_EXPIRED: "expired", e.GATE_CLOSED: "closed"}
 
 Columns = dict[str, Any]

@@ -20,10 +20,11 @@ from hermes_workflow.models import Design, DesignVersion
 from hermes_workflow.rights import Principal
 from runs import documents, engine, pulse, selectors, warm
 from runs.engine import Turn
-from runs.models import Run
+from runs.models import Gate, Run
 
 WORKFLOW_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 RETRY_STAMP = timedelta(seconds=600)
+READS = 5
 PERFORM = ("host", "caller")
 
 
@@ -98,12 +99,19 @@ def read_run(*, principal: Principal, run_id: str) -> dict[str, Any]:
     return document_of(principal=principal, run_id=run_id)
 
 
-def document_of(*, principal: Principal, run_id: str) -> dict[str, Any]:
-    """The run document as it stands. Raises NotFound."""
+def document_of(*, principal: Principal, run_id: str, reads: int = READS) -> dict[str, Any]:
+    """The run document as it stands: a run that turns while it is read is read again. Raises NotFound."""
     with engine.glance(run_id) as turn:
-        run = selectors.run_for(principal, run_id)
-        turn.fetch({INPUT_SEQ} | seqs_for(turn.history, turn.plan.step))
-        return documents.run_document(run, turn.history, turn.bodies, selectors.open_gates(run_id))
+        run, gates = selectors.run_for(principal, run_id), selectors.open_gates(run_id)
+        if reads == 1 or _of_one_moment(run, gates, turn.history):
+            turn.fetch({INPUT_SEQ} | seqs_for(turn.history, turn.plan.step))
+            return documents.run_document(run, turn.history, turn.bodies, gates)
+    return document_of(principal=principal, run_id=run_id, reads=reads - 1)
+
+
+def _of_one_moment(run: Run, gates: list[Gate], history: History) -> bool:
+    asked = {(key, history.gates[key].round) for key in history.open_gates}
+    return run.seq == history.seq and (bool(history.unknown) or asked == {(gate.key, gate.round) for gate in gates})
 
 
 def honour_deadline(run: Run) -> None:

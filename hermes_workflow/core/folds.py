@@ -19,7 +19,7 @@ def _started(history: "History", event: Event) -> None:
 def _reopened(history: "History", event: Event) -> None:
     for key in event.data["keys"]:
         old = history.steps.get(key, StepState())
-        history.steps[key] = StepState(number=old.number)
+        history.steps[key] = StepState(number=old.number, unperformed=old.unperformed)
         history.open_attempts.pop(key, None)
         history.undecided.pop(key, None)
         if key in history.open_gates:
@@ -86,7 +86,9 @@ def _failed(history: "History", event: Event) -> None:
 
 
 def _unperformed(history: "History", event: Event) -> None:
-    history.state(event.key).parked = True
+    state = history.state(event.key)
+    state.parked = True
+    state.unperformed += 1
     history.open_attempts.pop(event.key, None)
     history.ready.add(event.key)
 

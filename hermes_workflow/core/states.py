@@ -9,10 +9,14 @@ PASSED, FAILED, SKIPPED, FALSE = "passed", "failed", "skipped", "false"
 
 @dataclass(slots=True)
 class StepState:
-    """One step so far. `outcome` is empty until it is settled; `tries` counts failures since the last re-entry."""
+    """One step so far. `outcome` is empty until it is settled; `tries` counts failures since the last re-entry.
+
+    `number` is the last attempt's; `unperformed` says how many of these numbers found no performer and tried nothing.
+    """
 
     outcome: str = ""
     number: int = 0
+    unperformed: int = 0
     tries: int = 0
     spared: bool = False
     parked: bool = False

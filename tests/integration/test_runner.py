@@ -311,10 +311,12 @@ def test_a_performer_that_goes_away_makes_its_steps_wait_for_a_person(performer:
     b.profile(performer="none")
     performers.forget()
     b.work(run_id)
-    assert b.document(run_id)["status"] == "awaiting_agent"
+    shown = b.document(run_id)
+    assert (shown["status"], shown["attempts"]) == ("awaiting_agent", {})
     b.performed(run_id, "draft", {"by": "hand"})
     shown = b.document(run_id)
     assert (shown["status"], shown["outputs"]) == ("done", {"draft": {"by": "hand"}})
+    assert shown["attempts"] == {"draft": 1}
 
 
 def test_an_unknown_profile_fails_the_step_by_name(performer: ScriptedPerformer):

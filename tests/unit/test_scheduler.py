@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from hermes_workflow.core import events as e
+from hermes_workflow.core.errors import NeedsNewerCode
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.plan import Edge, Plan, Policy, Step
-from hermes_workflow.core.errors import NeedsNewerCode
 from hermes_workflow.core.scheduler import Program, decide, tally
 from hermes_workflow.core.status import status_of
 from tests import builders as b
