@@ -17,6 +17,7 @@ from django.db import connections  # noqa: E402
 from django.urls import path, re_path  # noqa: E402
 
 from approvals.consumers import InboxSocket  # noqa: E402
+from hermes_workflow.doorway import Doorway  # noqa: E402
 from hermes_workflow.origins import SameOrigin  # noqa: E402
 from runs.consumers import RunSocket, RunsSocket  # noqa: E402
 
@@ -39,7 +40,7 @@ async def pages_then_close(scope: Any, receive: Any, send: Any) -> None:
 
 application = ProtocolTypeRouter(
     {
-        "http": pages_then_close,
+        "http": Doorway(pages_then_close),
         "websocket": SameOrigin(SessionMiddlewareStack(URLRouter(websocket_urlpatterns))),
     }
 )
