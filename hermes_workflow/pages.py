@@ -66,9 +66,17 @@ def page(view: View) -> Callable[..., HttpResponseBase]:
 
 def _sign_in_first(request: PageRequest) -> HttpResponseBase:
     """To the sign-in page and back to where the person was, which for a part of a page is the page around it."""
-    here = urlsplit(request.htmx.current_url or "").path if request.htmx else request.get_full_path()
+    here = _path_of(request.htmx.current_url or "") if request.htmx else request.get_full_path()
     there = redirect_to_login(here if request.method == "GET" else "/")
     return HttpResponseClientRedirect(there.url) if request.htmx else there
+
+
+def _path_of(address: str) -> str:
+    """The path of the page around a part, which is a client's word: of what is no address, the first page."""
+    try:
+        return urlsplit(address).path
+    except ValueError:
+        return "/"
 
 
 def zone_of(user: Any) -> zoneinfo.ZoneInfo:

@@ -34,6 +34,12 @@ def test_a_part_of_a_page_sends_the_whole_page_to_the_sign_in(client):
     assert response.headers["HX-Redirect"] == "/login/?next=/inbox/7/"
 
 
+@pytest.mark.parametrize("address", ["http://[", "//[x", "http://[::1/"])
+def test_a_part_around_which_there_is_no_page_leads_to_the_first_page(client, address):
+    response = client.get("/inbox/", headers={**part("gate-rows"), "HX-Current-URL": address})
+    assert response.headers["HX-Redirect"] == "/login/?next=/"
+
+
 @pytest.mark.parametrize("path", PLACES)
 def test_reading_changes_nothing(path):
     parked()
