@@ -1,13 +1,16 @@
 """What every request passes first: the client's address behind proxies, the content security policy, static files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from csp.constants import SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from csp.middleware import CSPMiddleware, PolicyParts
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
+
+from hermes_workflow.http.errors import API, bad_request
 
 ADMIN = "/admin/"
 
@@ -23,6 +26,31 @@ def forwarded_address(get_response: Callable[[HttpRequest], HttpResponse]) -> Ca
         return get_response(request)
 
     return middleware
+
+
+def no_nul(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """A NUL is refused here, wherever a page or the database would meet it: no text of people holds one, and PostgreSQL takes none."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if any(map(_holds_nul, _given(request))):
+            return bad_request(request, BadRequest("NUL"))
+        return get_response(request)
+
+    return middleware
+
+
+def _given(request: HttpRequest) -> Iterator[str]:
+    """The names and values of query, cookies and form; the API reads its own bodies."""
+    yield from request.COOKIES.values()
+    forms = (request.GET,) if request.path.startswith(API) else (request.GET, request.POST)
+    for form in forms:
+        for name, values in form.lists():
+            yield name
+            yield from values
+
+
+def _holds_nul(text: str) -> bool:
+    return "\x00" in text
 
 
 class ContentSecurityPolicy(CSPMiddleware):

@@ -21,7 +21,7 @@ WHOLE_ID = 32
 @require_GET
 def search(request: PageRequest) -> HttpResponseBase:
     """What matches, at most 20 of a kind; a whole run id goes straight to its run."""
-    query = request.GET.get("q", "").strip()[:LONGEST].replace("\x00", "")
+    query = request.GET.get("q", "").strip()[:LONGEST]
     principal = request.principal
     runs = runs_for(principal)
     if len(query) == WHOLE_ID and runs.filter(pk=query).exists():
