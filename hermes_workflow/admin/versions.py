@@ -23,6 +23,7 @@ from hermes_workflow.services import save_design
 
 MOST_VERSIONS = 500
 MOST_LINES = 2000
+COMPARED_LINES = 5000  # comparing takes the square of the lines at worst
 
 
 def history(request: HttpRequest, design: Design) -> TemplateResponse:
@@ -36,7 +37,7 @@ def show_version(request: HttpRequest, design: Design, number: int) -> TemplateR
     version = _version(design, number)
     current = design.current
     graph = sheet(version.document, [], Offer()).graph if has_fields(version.document) else {}
-    newer = _difference(version, current) if current and current.pk != version.pk else []
+    newer = difference(version, current) if current and current.pk != version.pk else []
     title = f"{design.slug}, version {number}"
     return _page(request, design, "version", title, version=version, text=pretty(version.document), graph=graph, difference=newer)
 
@@ -48,9 +49,10 @@ def _version(design: Design, number: int) -> DesignVersion:
     return found
 
 
-def _difference(old: DesignVersion, new: DesignVersion) -> list[tuple[str, str]]:
+def difference(old: DesignVersion, new: DesignVersion) -> list[tuple[str, str]]:
     """The lines that differ, each with + or - or a space, from this version to the current one."""
-    lines = difflib.unified_diff(pretty(old.document).splitlines(), pretty(new.document).splitlines(), lineterm="", n=2)
+    before, after = (pretty(version.document).splitlines()[:COMPARED_LINES] for version in (old, new))
+    lines = difflib.unified_diff(before, after, lineterm="", n=2)
     kinds = {"+": "added", "-": "removed", "@": "place"}
     return [(kinds.get(line[:1], "same"), line) for line in list(lines)[2:MOST_LINES]]
 
