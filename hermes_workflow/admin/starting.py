@@ -33,27 +33,29 @@ def start(request: HttpRequest, principal: Principal, design: Design) -> HttpRes
     try:
         if not form.is_valid():
             raise Malformed("this text cannot be read")
-        given = _input(principal, form.cleaned_data)
+        given, upload = _input(form.cleaned_data)
         run, new = start_run(principal=principal, design=design, input=given, origin="web", key=form.cleaned_data["key"])
+        if upload:
+            uploads.keep(principal=principal, upload=upload)
     except HermesError as refusal:
         return _page(request, design, form, refusal)
     messages.success(request, f"{design.slug} is started." if new else "This form started this run already.")
     return redirect("run", run.pk)
 
 
-def _input(principal: Principal, given: dict[str, Any]) -> dict[str, str]:
+def _input(given: dict[str, Any]) -> tuple[dict[str, str], uploads.Upload | None]:
+    """What the run works on, and the file to keep once it runs."""
     text, file = given["text"].replace("\r\n", "\n"), given["file"]
     if file and text.strip():
         raise Malformed("text and file: give one of them")
     if not file:
         if len(text.encode()) > uploads.LIMIT:
             raise TooLarge(f"text: at most {uploads.LIMIT:,} bytes")
-        return {"text": text} if text.strip() else {}
+        return ({"text": text} if text.strip() else {}), None
     if file.size > uploads.LIMIT:
         raise TooLarge(f"file: at most {uploads.LIMIT:,} bytes")
     upload = uploads.read_upload(file.name, file.read())
-    uploads.keep(principal=principal, upload=upload)
-    return upload.input
+    return upload.input, upload
 
 
 def _page(request: HttpRequest, design: Design, form: Start, refusal: HermesError | None = None) -> TemplateResponse:

@@ -109,17 +109,20 @@ def start(request: PageRequest, name: str) -> HttpResponseBase:
         return redirect("design", name)
     found = selectors.design_for(request.principal, name)
     try:
-        given, key = _input(request), request.POST.get("idempotency_key", "")
+        (given, upload), key = _input(request), request.POST.get("idempotency_key", "")
         if len(key) > KEY_LIMIT:
             raise Malformed(f"idempotency_key: at most {KEY_LIMIT} characters")
         run, new = start_run(principal=request.principal, design=found, input=given, origin="web", key=key or None)
+        if upload:
+            uploads.keep(principal=request.principal, upload=upload)
     except HermesError as refusal:
         return _shown(request, name, refusal=refusal, text=request.POST.get("text", "")[:TEXT_LIMIT])
     messages.success(request, f"{found.slug} started." if new else f"{found.slug} was started by this form already.")
     return redirect("run", run.pk)
 
 
-def _input(request: PageRequest) -> dict[str, Any]:
+def _input(request: PageRequest) -> tuple[dict[str, Any], uploads.Upload | None]:
+    """What the run works on, and the file to keep once it runs."""
     text = request.POST.get("text", "").replace("\r\n", "\n")
     file = request.FILES.get("file")
     if file and text.strip():
@@ -128,8 +131,7 @@ def _input(request: PageRequest) -> dict[str, Any]:
         if (file.size or 0) > uploads.LIMIT:
             raise TooLarge(f"file: at most {uploads.LIMIT:,} bytes")
         upload = uploads.read_upload(file.name or "file.txt", file.read())
-        uploads.keep(principal=request.principal, upload=upload)
-        return dict(upload.input)
+        return dict(upload.input), upload
     if len(text.encode("utf-8", "replace")) > TEXT_LIMIT:
         raise TooLarge(f"text: at most {TEXT_LIMIT:,} bytes")
-    return {"text": text} if text.strip() else {}
+    return ({"text": text} if text.strip() else {}), None
