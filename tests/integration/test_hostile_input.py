@@ -1,8 +1,15 @@
 """What only an attacker sends: refused by every door before anything is kept, and never our own mistake."""
 
+import random
+import time
+from typing import Any
+
 import pytest
 
+from hermes_workflow.admin.versions import difference
 from hermes_workflow.core.errors import Malformed
+from hermes_workflow.models import DesignVersion
+from hermes_workflow.services import check_document
 from runs import services
 from runs.models import Event, Run
 from tests import builders as b
@@ -34,6 +41,43 @@ def test_an_output_that_looks_like_a_reference_is_never_followed_elsewhere():
     page = browser(b.admin()).get(f"/runs/{run_id}/").content.decode()
     assert 'href="javascript:' not in page
     assert Api(b.admin()).get(f"/api/runs/{run_id}/outputs/draft/") == {"$ref": "javascript:alert(1)"}
+
+
+@pytest.mark.parametrize(
+    "path", ["/runs/?name=%00", "/runs/?before=a%00", "/search/?q=%00", "/admin/auth/user/?username=%00", "/api/runs/?name=%00"]
+)
+def test_an_address_with_a_nul_is_refused(path: str):
+    assert browser(b.admin()).get(path).status_code == 400
+
+
+def test_a_cookie_and_a_form_with_a_nul_are_refused():
+    client = browser(b.admin())
+    assert client.post("/account/timezone/", {"time\0zone": "UTC"}).status_code == 400
+    assert client.post("/account/timezone/", {"timezone": "UTC"}).status_code == 302
+    client.cookies.load({"other": "a\0b"})
+    assert client.get("/inbox/").status_code == 400
+
+
+def test_a_document_that_names_thousands_of_people_is_checked_in_a_few_queries(django_assert_max_num_queries: Any):
+    b.person("ann")
+    root = b.admin()
+    names = [f"user:nobody-{number}" for number in range(99)]
+    gates = [b.approval(f"gate{number}", "start", assignees=["user:ann", *names], escalate_to="group:none") for number in range(40)]
+    with django_assert_max_num_queries(8):
+        defects = check_document(root, "design", b.design(*gates))
+    assert len(defects) == 40 * 100
+    assert {(defect["field"], defect["msg"].partition(",")[0]) for defect in defects} == {
+        ("assignees", "no such user or group"),
+        ("escalate_to", "no such user or group"),
+    }
+
+
+def test_two_versions_of_very_many_lines_are_compared_within_a_second():
+    chosen = random.Random(1)
+    old, new = (DesignVersion(document=chosen.choices(range(150), k=40_000)) for _ in range(2))
+    started = time.thread_time()
+    assert difference(old, new)
+    assert time.thread_time() - started < 2
 
 
 def test_no_door_keeps_a_nul():
