@@ -16,7 +16,7 @@ def test_the_documentation_holds_the_settings_table():
 
 
 def test_every_variable_is_read_somewhere():
-    text = (ROOT / "hermes_workflow" / "settings.py").read_text(encoding="utf-8")
+    text = "".join((ROOT / "hermes_workflow" / name).read_text(encoding="utf-8") for name in ("settings.py", "databases.py"))
     assert set(re.findall(r"""env\(["'](\w+)["']\)""", text)) == KNOWN
 
 
