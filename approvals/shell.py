@@ -40,6 +40,11 @@ class Shell:
         return self._waiting[1]
 
     @cached_property
+    def administers(self) -> bool:
+        """Whether the administration lets this person in."""
+        return self._principal.may("design")
+
+    @cached_property
     def unread(self) -> int:
         """Unread notices."""
         return unread_count(self._principal)
