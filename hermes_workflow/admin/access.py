@@ -17,7 +17,16 @@ def principal(request: HttpRequest) -> Principal:
     return known
 
 
-class AdminsOnly(ModelAdmin):
+class OfferedFilters(ModelAdmin):
+    """An address filters by what the list offers and by nothing else: by other columns one can ask for what no database holds."""
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        """Whether a filter beside the list could have made it."""
+        offered = [found[0] if isinstance(found, tuple) else found for found in self.list_filter]
+        return lookup.partition("__")[0] in offered and super().lookup_allowed(lookup, value, request)
+
+
+class AdminsOnly(OfferedFilters):
     """Seen and changed by admins."""
 
     def has_module_permission(self, request: HttpRequest) -> bool:

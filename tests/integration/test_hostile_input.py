@@ -50,6 +50,18 @@ def test_an_address_with_a_nul_is_refused(path: str):
     assert browser(b.admin()).get(path).status_code == 400
 
 
+@pytest.mark.parametrize(
+    "query", ["created_at__year=99999999999999", "seq__gt=1", "error__regex=(a%2B)%2B$", "started_by__password__startswith=p"]
+)
+def test_the_admin_filters_by_what_it_offers_alone(query: str):
+    client = browser(b.admin())
+    assert client.get(f"/admin/runs/run/?{query}").status_code == 400
+    for offered in ("status__exact=done", "profile__id__exact=1"):
+        assert client.get(f"/admin/runs/run/?{offered}").status_code == 200
+    assert client.get("/admin/auth/user/?groups__id__exact=1&is_active__exact=1").status_code == 200
+    assert client.get("/admin/hermes_workflow/design/?profile__id__exact=1").status_code == 200
+
+
 def test_a_cookie_and_a_form_with_a_nul_are_refused():
     client = browser(b.admin())
     assert client.post("/account/timezone/", {"time\0zone": "UTC"}).status_code == 400
