@@ -37,6 +37,7 @@ class ChangeSocket(AsyncWebsocketConsumer):
     check_every = 20.0
     send_within = 10.0
     retry_after = 1.0  # while the database is away
+    closing = False
 
     async def watches(self, principal: Principal) -> set[Watch]:
         """What rings, as far as the person may see it. Raises NotFound."""
@@ -75,6 +76,12 @@ class ChangeSocket(AsyncWebsocketConsumer):
         await self._make_room()
         self.tasks = [asyncio.create_task(self._push()), asyncio.create_task(self._keep_checking())]
         return None
+
+    async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:
+        """Once, whatever still comes in or was to be said."""
+        if not self.closing:
+            self.closing = True
+            await super().close(code, reason)
 
     async def disconnect(self, code: int) -> None:
         """Forget everything about this socket."""
@@ -137,7 +144,9 @@ class ChangeSocket(AsyncWebsocketConsumer):
                 pause = self.retry_after
 
     async def _say(self, frame: Mapping[str, Any]) -> None:
-        """Send within a bound: a client that does not read is let go, and nothing piles up for it."""
+        """Send within a bound: a client that does not read is let go, and nothing piles up for it. A closed socket says nothing."""
+        if self.closing:
+            return
         try:
             await asyncio.wait_for(self.send(dumps(frame)), self.send_within)
         except TimeoutError:

@@ -4,6 +4,8 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +15,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection
 
+from approvals.consumers import InboxSocket
 from approvals.services import answer_gate
 from hermes_workflow.asgi import application
 from runs import sockets
@@ -175,6 +178,24 @@ def test_a_flood_of_frames_is_cut_off(live_server_url):
             return await closed(socket)
 
     assert run(story) == sockets.TOO_MANY
+
+
+def test_a_socket_is_closed_once_and_says_nothing_more():
+    sent: list[str] = []
+
+    async def story() -> None:
+        async def keep(message: Any) -> None:
+            sent.append(message["type"])
+
+        socket = InboxSocket()
+        socket.base_send = keep
+        socket.frames = deque([time.monotonic()] * sockets.FRAMES, sockets.FRAMES)
+        for _ in range(3):
+            await socket.receive("{}")
+        await socket._say({"type": "changed"})
+
+    run(story)
+    assert sent == ["websocket.close"]
 
 
 def test_a_large_frame_closes_the_socket(live_server_url):
