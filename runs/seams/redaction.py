@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 TAIL_BYTES = 4096
 SHORTEST_SECRET = 6
+SHORTEST_TEXT = 16  # a shorter prompt would also hide common words, our own among them
 HIDDEN = "[redacted]"
 SECRET_WORDS = (
     r"(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth(?!or(?!iz))|cookie|credential"

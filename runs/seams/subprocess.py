@@ -122,7 +122,8 @@ def signal_name(number: int) -> str:
 
 def failed(unusable: Unusable, ended: Ended, program: Program, assignment: Assignment, request: str) -> Failed:
     """The failure as it is recorded and shown."""
-    hidden = [*redaction.secret_values(dict(os.environ)), request.strip(), assignment.rendered, assignment.prompt]
+    private = (request.strip(), assignment.rendered, assignment.prompt)
+    hidden = [*redaction.secret_values(dict(os.environ)), *(text for text in private if len(text) >= redaction.SHORTEST_TEXT)]
     return Failed(
         kind=unusable.kind,
         msg=redaction.redact(unusable.msg, hidden).translate(redaction.CONTROLS),

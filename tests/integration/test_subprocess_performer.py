@@ -311,3 +311,9 @@ def test_many_threads_perform_at_once():
     for thread in threads:
         thread.join()
     assert sorted(outcome.value for outcome in outcomes) == list(range(12))
+
+
+def test_a_short_prompt_does_not_hide_words_of_the_message():
+    failed = failure(perform(argv=[sys.executable, "-I", "-S", "-c", "import sys; sys.exit(3)"], prompt="x"))
+    assert failed.msg == "the performer failed with exit 3"
+    assert "[redacted]" not in json.dumps(dict(failed.diagnostics))
