@@ -69,8 +69,9 @@ def layout(nodes: Sequence[str], edges: Sequence[Pair]) -> Layout:
     depth = _depths(known, forward)
     slots = {node: _Slot(layer, NODE_HEIGHT) for node, layer in depth.items()}
     chains = _connect(slots, forward)
-    _arrange([*slots.values(), *(slot for chain in chains.values() for slot in chain[1:-1])])
-    bottom = max((slot.y for slot in slots.values()), default=0.0) + NODE_HEIGHT / 2 + MARGIN
+    places = [*slots.values(), *(slot for chain in chains.values() for slot in chain[1:-1])]
+    _arrange(places)
+    bottom = max((slot.y + slot.height / 2 for slot in places), default=NODE_HEIGHT / 2) + MARGIN
     paths = [_path(chains[pair]) if pair in chains else _way_back(slots[pair[0]], slots[pair[1]], bottom) for pair in pairs]
     return Layout(
         width=max((slot.x for slot in slots.values()), default=0.0) + NODE_WIDTH + MARGIN,

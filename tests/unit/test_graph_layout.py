@@ -51,6 +51,32 @@ def test_no_two_nodes_overlap_and_all_fit_the_drawing(graph):
 
 
 @given(graphs)
+def test_every_line_stays_inside_the_drawing(graph):
+    plan = layout(*graph)
+    for edge in plan.edges:
+        for command, numbers in re.findall(r"([MCHV])([^MCHV]*)", edge.d):
+            values = [float(number) for number in numbers.split()]
+            across = values if command == "H" else [] if command == "V" else values[::2]
+            down = values if command == "V" else [] if command == "H" else values[1::2]
+            assert all(0 <= x <= plan.width for x in across)
+            assert all(0 <= y <= plan.height for y in down)
+
+
+def lowest(edge):
+    """The greatest y of a path that holds no V: every M and C ends in pairs, and a curve stays within its points."""
+    return max(float(pair.split()[1]) for pair in re.findall(r"[-\d.e]+ [-\d.e]+", edge.d))
+
+
+def test_an_edge_that_passes_below_every_node_makes_the_drawing_higher():
+    questions = [("read", "dates"), ("dates", "keep"), ("read", "promises"), ("promises", "word")]
+    plan = layout(["start", "read", "dates", "keep", "promises", "word", "publish"], [
+        ("start", "read"), *questions, ("read", "publish"), ("keep", "publish"), ("word", "publish"),
+    ])  # fmt: skip
+    long = next(edge for edge in plan.edges if (edge.source, edge.target) == ("read", "publish"))
+    assert max(box.y for box in plan.nodes) + NODE_HEIGHT < lowest(long) < plan.height
+
+
+@given(graphs)
 def test_every_drawable_edge_has_one_path_and_the_same_graph_the_same_drawing(graph):
     nodes, edges = graph
     wanted = dict.fromkeys((s, t) for s, t in edges if s in nodes and t in nodes and s != t)
