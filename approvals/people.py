@@ -1,11 +1,10 @@
 """The people of a gate as the database knows them now: who a principal is to the policy, and who could still answer."""
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.db.models import Q
 
 from approvals.policy import Asked, Person, barred_by_duties, refusal
-from hermes_workflow.rights import ADMIN, BOT, MAY, Principal
+from hermes_workflow.rights import MAY, Principal, readers_of
 from runs.models import Gate, Run
 
 
@@ -55,14 +54,10 @@ def refusal_of(principal: Principal, gate: Gate) -> str:
 def eligible(gate: Gate) -> set[int]:
     """Everybody who may answer the gate now, voters included."""
     asked = asked_of(gate)
-    users = get_user_model()._default_manager.filter(is_active=True).exclude(groups__name=BOT)
-    users = users.filter(Q(is_superuser=True) | Q(groups__name__in=MAY["read"]))
-    if not gate.profile.is_open:
-        users = users.filter(Q(is_superuser=True) | Q(groups__name=ADMIN) | Q(profiles=gate.profile_id))
     meant = Q(pk__in=())
     for audience in asked.audiences:
         meant |= _meant(audience)
-    return set(users.filter(meant).values_list("pk", flat=True)) - asked.barred.keys()
+    return set(readers_of(gate.profile).filter(meant).values_list("pk", flat=True)) - asked.barred.keys()
 
 
 def _meant(audience: str) -> Q:

@@ -85,6 +85,14 @@ class Principal:
         return frozenset(profiles_for(self).values_list("id", flat=True))
 
 
+def readers_of(profile: Profile) -> QuerySet[User]:
+    """The active people, no bots, who belong to the profile and may read what is in it: nobody else can answer its gates."""
+    people = User.objects.filter(is_active=True).exclude(groups__name=BOT)
+    people = people.filter(Q(is_superuser=True) | Q(groups__name__in=MAY["read"]))
+    member = Q(is_superuser=True) | Q(groups__name=ADMIN) | Q(profiles=profile)
+    return people if profile.is_open else people.filter(member)
+
+
 def principal_of(request: Any) -> Principal:
     """The principal of an authenticated request of Django or DRF."""
     token = getattr(request, "auth", None)

@@ -4,16 +4,14 @@ import re
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Group
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from hermes_workflow import programs
+from hermes_workflow import programs, references
 from hermes_workflow.core.documents import check_value, digest
 from hermes_workflow.core.errors import Conflict, Invalid, Malformed, NotFound, Stale
 from hermes_workflow.core.text import shorten
-from hermes_workflow.dialects.defects import Defect, defect
+from hermes_workflow.dialects.defects import Defect
 from hermes_workflow.models import Design, DesignVersion, Profile
 from hermes_workflow.rights import Principal, profiles_for
 
@@ -32,34 +30,10 @@ def check_slug(name: Any) -> str:
     return name
 
 
-def check_document(principal: Principal, dialect: str, document: Any) -> list[Defect]:
-    """Every defect: of the rulebook, and of names that do not exist here."""
+def check_document(principal: Principal, dialect: str, document: Any, profile: Profile | None = None) -> list[Defect]:
+    """Every defect: of the rulebook, and of names that mean nothing here, or nobody who could answer in the design's profile."""
     check_value(document)
-    found = programs.defects_of(dialect, document)
-    return found or list(_unknown_names(principal, document))
-
-
-def _unknown_names(principal: Principal, document: Any) -> list[Defect]:
-    nodes = document["nodes"]
-    profiles = set(profiles_for(principal).values_list("name", flat=True))
-    found = [
-        defect(node["id"], "profile", "must be a profile that you belong to", node["profile"])
-        for node in nodes
-        if node.get("type") == "agent" and node.get("profile") and node["profile"] not in profiles
-    ]
-    for node in nodes:
-        if node.get("type") == "approval":
-            named = [("assignees", who) for who in node.get("assignees") or []]
-            named += [("escalate_to", node["escalate_to"])] if node.get("escalate_to") else []
-            found += [defect(node["id"], field, "no such user or group", who) for field, who in named if not _exists(who)]
-    return found
-
-
-def _exists(who: str) -> bool:
-    kind, _, name = who.partition(":")
-    if kind == "user":
-        return get_user_model()._default_manager.filter(username=name).exists()
-    return Group.objects.filter(name=name).exists()
+    return programs.defects_of(dialect, document) or references.defects_of(principal, document, profile)
 
 
 def save_design(
@@ -83,7 +57,7 @@ def save_design(
     """
     principal.require("design")
     check_slug(name)
-    defects = check_document(principal, dialect, document)
+    defects = check_document(principal, dialect, document, _present_profile(principal, name, profile))
     if defects:
         raise Invalid(f"{len(defects)} defect{'s' if len(defects) > 1 else ''} in the workflow", defects=defects)
     plan = programs.compile_document(dialect, document)
@@ -102,6 +76,13 @@ def save_design(
     except IntegrityError:
         raise Conflict(f"{name} was saved by somebody else at the same time", hint="load it again, then save") from None
     return design.current
+
+
+def _present_profile(principal: Principal, name: str, wanted: str | None) -> Profile | None:
+    """The profile that a design of this name has, or will have once it is saved; None when it may not be chosen."""
+    if wanted is None and (design := Design.objects.filter(slug=name, deleted_at=None).select_related("profile").first()):
+        return design.profile
+    return profiles_for(principal).filter(name=wanted or settings.HERMES_DEFAULT_PROFILE).first()
 
 
 def _claim(principal: Principal, name: str, dialect: str, profile: str | None, create_only: bool) -> Design:
@@ -145,5 +126,3 @@ def delete_design(*, principal: Principal, design: Design) -> None:
     if design.profile_id not in principal.profile_ids:
         raise NotFound(f"there is no design {design.slug}")
     Design.objects.filter(pk=design.pk, deleted_at=None).update(deleted_at=timezone.now())
-
-

@@ -75,7 +75,7 @@ def design(request: PageRequest, name: str) -> HttpResponseBase:
 def _shown(request: PageRequest, name: str, *, refusal: HermesError | None = None, text: str = "") -> HttpResponse:
     found = selectors.design_for(request.principal, name)
     document = found.current.document if found.current else {"nodes": []}
-    defects = check_document(request.principal, found.dialect, document)
+    defects = check_document(request.principal, found.dialect, document, found.profile)
     plan = (
         programs.compile_document(found.dialect, document) if found.current and not programs.defects_of(found.dialect, document) else None
     )

@@ -123,13 +123,14 @@ def test_a_viewer_sees_but_may_not_and_an_outsider_sees_nothing():
 
 def test_a_reviewer_outside_the_profile_sees_nothing_named_or_not():
     member, outsider = a.reviewer("member"), a.reviewer("outsider")
-    a.closed_profile(member)
+    profile = a.closed_profile(member, outsider)
     run = b.begun(
         b.saved(b.approval("review", assignees=["user:member", "user:outsider"]), b.output("out"), name="closed", profile="secret")
     )
     gate = Gate.objects.get(run_id=run)
+    profile.members.remove(outsider.user)
     with pytest.raises(NotFound):
-        answers(gate, outsider)
+        answers(gate, a.anew(outsider))
     answers(gate, member)
 
 

@@ -73,7 +73,7 @@ def test_one_vote_of_several_says_so():
 
 
 def test_without_an_answer_a_run_waits_fails_or_asks_one_more():
-    b.person("boss")
+    a.reviewer("boss")
     assert without_answer(a.parked(name="one")).text == "The run keeps waiting."
     failing = without_answer(a.parked(name="two", timeout_minutes=5))
     assert failing.fails

@@ -64,10 +64,12 @@ def test_everything_one_may_see_is_not_only_what_asks_them():
 
 def test_a_closed_profile_is_invisible_to_outsiders_even_if_they_are_named():
     member, outsider = a.reviewer("member"), a.reviewer("outsider", "legal")
-    a.closed_profile(member)
+    profile = a.closed_profile(member, outsider)
     names = ["user:member", "user:outsider", "group:legal"]
     run_id = b.begun(b.saved(b.approval("review", assignees=names), b.output("out"), name="closed", profile="secret"))
     gate = Gate.objects.get(run_id=run_id)
+    profile.members.remove(outsider.user)
+    outsider = a.anew(outsider)
     assert shown(outsider) == shown(outsider, mine=False) == []
     assert selectors.count(outsider) == (0, False)
     with pytest.raises(NotFound):
