@@ -14,7 +14,8 @@ from hermes_workflow.graph_layout import drawn
 from hermes_workflow.rights import Principal
 from hermes_workflow.words import shown, size, span, took
 from runs import engine, selectors, services, waiting
-from runs.models import Event, Gate, Run
+from runs.diagnostics import Diagnostics, diagnostics_of
+from runs.models import Event, Gate, Run, Session
 from runs.tries import Try, tries_of
 
 STATES = {SKIPPED: "skipped", FAILED: "failed", FALSE: "done", "passed": "done"}
@@ -28,6 +29,7 @@ class Story:
     document: dict[str, Any]
     gates: list[Gate]
     events: list[Event]
+    sessions: list[Session]
     steps: list[dict[str, Any]]
     to_come: list[dict[str, Any]]
     graph: dict[str, Any]
@@ -42,8 +44,10 @@ def story_of(*, principal: Principal, run_id: str) -> Story:
     run = selectors.run_for(principal, run_id)
     gates = selectors.open_gates(run_id)
     events = list(selectors.events_of(run_id).defer("body"))
+    sessions = list(selectors.sessions_of(run_id))
+    known = diagnostics_of(selectors.attempts_of(run_id).defer("payload"), sessions)
     with engine.glance(run_id) as turn:
-        steps = _Teller(turn.history, document, gates, tries_of(events)).steps()
+        steps = _Teller(turn.history, document, gates, tries_of(events), known).steps()
         graph = _picture(turn.history, steps)
         stuck = turn.history.stuck
     told = [step for step in steps if step["state"] != "pending"]
@@ -52,6 +56,7 @@ def story_of(*, principal: Principal, run_id: str) -> Story:
         document=document,
         gates=gates,
         events=events,
+        sessions=sessions,
         steps=told,
         to_come=[step for step in steps if step["state"] == "pending"],
         graph=graph,
@@ -68,8 +73,15 @@ def _busy(steps: list[dict[str, Any]]) -> str:
 class _Teller:
     """Puts one run's steps into words."""
 
-    def __init__(self, history: History, document: Mapping[str, Any], gates: list[Gate], tries: Mapping[str, list[Try]]) -> None:
-        self.history, self.document, self.tries = history, document, tries
+    def __init__(
+        self,
+        history: History,
+        document: Mapping[str, Any],
+        gates: list[Gate],
+        tries: Mapping[str, list[Try]],
+        known: Mapping[tuple[str, int], Diagnostics],
+    ) -> None:
+        self.history, self.document, self.tries, self.known = history, document, tries, known
         self.gates = {gate.key: gate for gate in gates}
 
     def steps(self) -> list[dict[str, Any]]:
@@ -101,7 +113,8 @@ class _Teller:
             "state": state,
             "at": self.history.state(step.id).at if self.history.settled(step.id) else None,
             "seconds": last.seconds if last else None,
-            "attempts": [_told(one) for one in tries] if step.kind == "agent" else [],
+            "attempts": [_told(one, self.known.get((step.id, one.number))) for one in tries] if step.kind == "agent" else [],
+            "open": state == "failed",
             "has_output": has_output and step.kind in ("agent", "output"),
             "output": shown(self.document["outputs"][step.id]) if has_output else None,
             "error_kind": (self.document["error"] or {}).get("kind") if state == "failed" and self._is_error(step.id) else "",
@@ -177,11 +190,12 @@ def _waits(gate: Gate) -> str:
     return f"{said}, {len(gate.votes)} of {gate.quorum}" if said else f"Asks {waiting.asked(gate)}"
 
 
-def _told(one: Try) -> dict[str, Any]:
+def _told(one: Try, known: Diagnostics | None) -> dict[str, Any]:
     says = one.error.get("msg", "") or {"running": "at work", "cancelled": "stopped"}.get(one.status, "")
     if one.status == "running":
         says = f"at work, or due at {waiting.clock(one.ready_at)}"
-    return {"number": one.number, "status": one.status, "says": says, "error_kind": one.error.get("kind", ""), "seconds": one.seconds}
+    kind = one.error.get("kind", "")
+    return {"number": one.number, "status": one.status, "says": says, "error_kind": kind, "seconds": one.seconds, "known": known}
 
 
 def _picture(history: History, steps: list[dict[str, Any]]) -> dict[str, Any]:

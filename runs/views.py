@@ -103,7 +103,7 @@ def _context(request: PageRequest, story: Story) -> dict[str, Any]:
         "graph": story.graph,
         "outputs": [_output(key, value) for key, value in story.document["outputs"].items()],
         "events": [{"row": row, "data": shown(row.data)} for row in story.events[-MOST_EVENTS:][::-1]],
-        "sessions": selectors.sessions_of(found.pk),
+        "sessions": story.sessions,
         "decisions": decisions_in(found.pk),
         "card": card_of(principal, story.gates, reverse_name="run-answer"),
         "may_cancel": not ended and services.may_cancel(principal, found),
