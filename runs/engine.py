@@ -81,8 +81,8 @@ class Turn:
         if missing := seqs - self.bodies.keys():
             rows = EventRow.objects.filter(run_id=self.run.id, seq__in=missing)
             self.bodies.update(rows.values_list("seq", "body"))
-        if INPUT_SEQ in self.bodies:
-            self.run.bodies[INPUT_SEQ] = self.bodies[INPUT_SEQ]
+        if INPUT_SEQ in missing:
+            self.run.remember(self.bodies.get(INPUT_SEQ))
 
     def put_back(self) -> None:
         """Hand the history to the next turn; it must not be read from here any more."""
@@ -234,7 +234,8 @@ def _place(error: Exception) -> str:
 def start(run: Run, plan: Plan, started: Event) -> Turn:
     """Insert a run with its first event and take it as far as it goes without a performer, in one commit."""
     with transaction.atomic(durable=True):
-        facts = warm.RunFacts(run.id, run.profile_id, {INPUT_SEQ: started.body})
+        facts = warm.RunFacts(run.id, run.profile_id)
+        facts.remember(started.body)
         this = Turn(run=facts, history=History(plan), now=timezone.now())
         this.record(started)
         decide_or_stuck(this)

@@ -17,7 +17,6 @@ from runs.models import Attempt, Delivery, Event, Gate, Run
 SIZE = 50
 MOST_NEW = 100
 ORIGINS = ("web", "api", "chat", "cli", "schedule", "hook")
-ONGOING = (Run.Status.RUNNING, Run.Status.WAITING)
 
 
 @dataclass(frozen=True, slots=True)

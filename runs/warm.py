@@ -10,12 +10,15 @@ from django.db import connection
 from hermes_workflow.core.errors import NotFound
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
+from hermes_workflow.core.outputs import INPUT_SEQ
 from hermes_workflow.core.plan import FORMAT, Plan
+from hermes_workflow.fields import dumps
 from hermes_workflow.models import Plan as PlanRow
 from runs.models import Event as EventRow
 
 CAPACITY = 256
 PLANS = 64
+LARGEST_INPUT = 65_536  # characters of JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,11 @@ class RunFacts:
     id: str
     profile_id: int
     bodies: dict[int, Any] = field(default_factory=dict, compare=False)
+
+    def remember(self, given: Any) -> None:
+        """Keep the input, unless it is large: a process keeps hundreds of runs, and its memory must stay bounded."""
+        if len(dumps(given)) <= LARGEST_INPUT:
+            self.bodies[INPUT_SEQ] = given
 
 
 _kept: "OrderedDict[str, tuple[RunFacts, History]]" = OrderedDict()

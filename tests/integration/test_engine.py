@@ -230,6 +230,18 @@ def test_a_cold_and_a_warm_history_show_the_same_run(performer: ScriptedPerforme
     assert b.document(run_id) == shown
 
 
+@pytest.mark.parametrize(("size", "kept"), [(1_000, True), (100_000, False)])
+def test_a_warm_run_keeps_its_input_unless_it_is_large(performer: ScriptedPerformer, size: int, kept: bool):
+    given = {"text": "x" * size}
+    run_id = b.started(b.approval("review"), b.agent("draft"), input=given)
+    for _ in range(2):
+        with engine.glance(run_id) as turn:
+            turn.fetch({1})
+            assert turn.bodies[1] == given
+            assert (1 in turn.run.bodies) is kept
+        warm.forget()
+
+
 def test_a_purged_run_is_gone_for_every_reader(run_id: str):
     journal.purge(run_id)
     with pytest.raises(NotFound):
