@@ -60,7 +60,7 @@ def story_of(*, principal: Principal, run_id: str) -> Story:
         steps=told,
         to_come=[step for step in steps if step["state"] == "pending"],
         graph=graph,
-        reason=waiting.reason(run, gates, stuck=stuck, busy=_busy(told)),
+        reason=waiting.reason(run, gates, events=events, stuck=stuck, busy=_busy(told)),
         done=sum(step["state"] in ("done", "skipped") for step in steps),
         total=len(steps),
     )

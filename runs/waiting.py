@@ -5,8 +5,9 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from hermes_workflow.words import sentence
-from runs.models import Gate, Run
+from hermes_workflow.core.events import RUN_CANCELLED
+from hermes_workflow.words import sentence, shown
+from runs.models import Event, Gate, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,12 @@ def then(gate: Gate) -> str:
     return f"If nobody answers by {clock(gate.due_at)}, the run fails with “approval timed out” and nothing more is sent."
 
 
-def reason(run: Run, gates: list[Gate], *, stuck: dict[str, str] | None, busy: str) -> Reason | None:
+def reason(run: Run, gates: list[Gate], *, events: list[Event], stuck: dict[str, str] | None, busy: str) -> Reason | None:
     """Why the run is where it is; None when it has ended well. `busy` says which step is at work."""
     if run.status == Run.Status.FAILED:
         return _failed(run)
+    if run.status == Run.Status.CANCELLED:
+        return _cancelled(events)
     if run.status == Run.Status.WAITING:
         return Reason(
             "Waiting:", f"{(stuck or {}).get('msg', 'for a timer')}. Nothing is lost; it goes on by itself within a minute of being mended."
@@ -84,3 +87,12 @@ def _failed(run: Run) -> Reason:
     place = f" at {error['node_id']}" if error.get("node_id") else ""
     text = f"{sentence(error.get('msg', 'no reason given'))} {sentence(error.get('hint', ''))}"
     return Reason(f"Failed{place}:", text.strip(), tone="bad", icon="octagon")
+
+
+def _cancelled(events: list[Event]) -> Reason | None:
+    end = next((event for event in reversed(events) if event.type == RUN_CANCELLED), None)
+    if end is None:
+        return None
+    why = shown(end.data.get("reason") or "")
+    strong = f"Cancelled by {end.data.get('by') or 'nobody'} at {clock(end.at)}{':' if why else '.'}"
+    return Reason(strong, why or "No reason was given.", icon="stop")

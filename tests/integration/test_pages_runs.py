@@ -1,5 +1,7 @@
 """The pages of runs: the list and its pages, one run told whole, retry and cancel."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -149,6 +151,19 @@ def test_only_who_may_stops_a_run():
     assert operator().post(f"/runs/{run_id}/cancel/", {"reason": "Twice"}).status_code == 302
     page = operator().get("/runs/").text
     assert "By olga: “Twice”" in page
+
+
+def test_a_cancelled_run_says_who_stopped_it_when_and_why():
+    run_id = parked().run_id
+    operator().post(f"/runs/{run_id}/cancel/", {"reason": "Sent <twice>"})
+    page = operator().get(f"/runs/{run_id}/").text
+    assert re.search(r"<strong>Cancelled by olga at \d\d:\d\d:</strong> Sent &lt;twice&gt;", page)
+
+
+def test_a_run_cancelled_without_a_reason_says_so():
+    run_id = parked().run_id
+    operator().post(f"/runs/{run_id}/cancel/")
+    assert "No reason was given." in operator().get(f"/runs/{run_id}/").text
 
 
 @pytest.mark.parametrize("path", ["retry", "cancel"])
