@@ -5,10 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
+from unicodedata import east_asian_width
 
 NODE_WIDTH, NODE_HEIGHT = 136.0, 46.0
 LAYER_GAP, ROW_GAP, BEND_HEIGHT, MARGIN = 36.0, 14.0, 4.0, 4.0
 ARROW, BACK_DEPTH = 7.0, 24.0
+NAME_ROOM, SUB_ROOM = 8.3, 9.8
+NARROW, WIDE = frozenset("iljtfrI.,:;|!'()[] "), frozenset("mwMWOQ@%")
 SWEEPS = 6
 MOST_BENDS = 4000
 
@@ -208,16 +211,45 @@ def _way_back(source: _Slot, target: _Slot, bottom: float) -> str:
     return f"M{start:g} {source.y + foot:g}V{under:g}H{end:g}V{target.y + foot + ARROW:g}"
 
 
+def fitted(text: str, room: float) -> str:
+    """`text`, or its beginning and an ellipsis, in at most about `room` em: SVG cuts a text through a letter and never says so."""
+    widths = [_em(char) for char in text]
+    if sum(widths) <= room:
+        return text
+    kept, left = 0, room - 1
+    while kept < len(widths) and widths[kept] <= left:
+        left -= widths[kept]
+        kept += 1
+    return f"{text[:kept].rstrip()}…"
+
+
+def _em(char: str) -> float:
+    """About how wide a bold letter is; no browser is here to ask."""
+    if char in NARROW:
+        return 0.42
+    if char in WIDE or east_asian_width(char) in "WF":
+        return 1.1
+    return 0.78 if char.isupper() else 0.66
+
+
 def drawn(nodes: Sequence[Mapping[str, Any]], edges: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What `components/graph.html` draws: nodes `{id, state, sub?, icon?}` and edges `{source, target, state}` with their places added."""
+    """What `components/graph.html` draws: nodes `{id, state, sub?, icon?}` and edges `{source, target, state}`, now with places."""
     plan = layout([node["id"] for node in nodes], [(edge["source"], edge["target"]) for edge in edges])
     boxes = {box.id: box for box in plan.nodes}
     states = {(edge["source"], edge["target"]): edge.get("state", "pending") for edge in edges}
     return {
         "width": plan.width,
         "height": plan.height,
-        "nodes": [{**node, "x": boxes[node["id"]].x, "y": boxes[node["id"]].y, "w": NODE_WIDTH, "h": NODE_HEIGHT} for node in nodes],
+        "nodes": [{**node, **_words(node), **_place(boxes[node["id"]])} for node in nodes],
         "edges": [
             {"d": path.d, "source": path.source, "target": path.target, "state": states[path.source, path.target]} for path in plan.edges
         ],
     }
+
+
+def _words(node: Mapping[str, Any]) -> dict[str, str]:
+    return {"short_id": fitted(node["id"], NAME_ROOM), "short_sub": fitted(node.get("sub") or "", SUB_ROOM)}
+
+
+def _place(box: NodeBox) -> dict[str, float]:
+    return {"x": box.x, "y": box.y, "w": box.w, "h": box.h}

@@ -4,10 +4,11 @@ import re
 import time
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_workflow.graph_layout import NODE_HEIGHT, NODE_WIDTH, drawn, layout
+from hermes_workflow.graph_layout import NODE_HEIGHT, NODE_WIDTH, drawn, fitted, layout
 
 NAMES = [f"n{number}" for number in range(9)]
 graphs = st.tuples(
@@ -114,3 +115,16 @@ def test_what_is_drawn_keeps_state_and_words():
     )
     assert picture["nodes"][0]["sub"] == "1.8 s"
     assert picture["edges"][0]["state"] == "taken"
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("publish", "publish"), ("legal_review", "legal_review"),
+    ("confirm_wording", "confirm_wor…"), ("W" * 20, "WWWWWW…"), ("日" * 9, "日日日日日日…"),
+])  # fmt: skip
+def test_a_name_wider_than_its_box_ends_in_an_ellipsis(text, shown):
+    assert fitted(text, 8.3) == shown
+
+
+def test_a_picture_shows_short_words_and_keeps_the_whole_ones():
+    node = drawn([{"id": "a_very_long_name_of_a_step", "state": "done", "sub": None}], [])["nodes"][0]
+    assert (node["id"], node["short_id"][-1], node["short_sub"]) == ("a_very_long_name_of_a_step", "…", "")
