@@ -130,7 +130,6 @@ class Preference(models.Model):
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="preference")
     timezone = models.CharField(max_length=64, default="UTC")
-    shortcuts = models.BooleanField(default=True)
 
     def __str__(self) -> str:
         return f"{self.user}: {self.timezone}"

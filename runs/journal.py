@@ -16,7 +16,7 @@ from hermes_workflow.core.status import status_of
 from hermes_workflow.fields import dumps
 from runs import append_only, gatebook
 from runs.models import Attempt, Delivery, Run
-from runs.seams import deliver
+from runs.seams import deliver, notification
 from runs.statements import Statement, execute
 
 Adapt = Callable[[datetime], Any]
@@ -210,12 +210,23 @@ def _escalate(entry: Entry, event: Event) -> None:
         _keep_receipt(entry, event)
 
 
+def _tell_of_failure(entry: Entry, event: Event) -> None:
+    """Who started a run hears that it failed, once per failure; a bot reads its runs itself."""
+    run = Run.objects.select_related("design", "started_by").get(pk=entry.run_id)
+    if run.started_by is None or run.started_by.groups.filter(name="bot").exists():
+        return
+    title = f"{run.design.title or run.design.slug}: failed at {event.data['node_id']}"
+    who, source = f"user:{run.started_by.get_username()}", f"failed:{run.pk}:{event.seq}"
+    notification.notify(target=who, run_id=run.pk, source=source, title=title, text=event.data["msg"])
+
+
 def _end_gates(entry: Entry, event: Event) -> None:
     gatebook.close_all(run_id=entry.run_id, keys=event.data.get("keys"), at=event.at)
 
 
 _PROJECTIONS: dict[str, Any] = {
     e.RUN_CANCELLED: _end_gates,
+    e.RUN_FAILED: _tell_of_failure,
     e.RUN_REOPENED: _end_gates,
     e.DELIVERY_TRIED: _keep_receipt,
     e.GATE_OPENED: lambda entry, event: gatebook.open_gate(entry.run_id, entry.profile_id, entry.history.plan, event),

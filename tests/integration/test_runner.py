@@ -344,3 +344,12 @@ def test_a_cancelled_run_stays_cancelled(performer: ScriptedPerformer):
     assert b.types_of(run_id).count(e.RUN_CANCELLED) == 1
     with pytest.raises(Conflict):
         b.services.retry_run(principal=b.admin(), run_id=run_id)
+
+
+def test_who_started_a_run_hears_once_that_it_failed_and_a_bot_does_not(performer: ScriptedPerformer):
+    performer.does("draft", failed(msg="no luck"), failed(msg="no luck"))
+    shown = b.ran(b.agent("draft"), by=b.person("ann", "operator"))
+    notice = Notice.objects.get()
+    assert (notice.user.username, notice.title, notice.text, notice.run_id) == ("ann", "flow: failed at draft", "no luck", shown["run_id"])
+    b.ran(b.agent("draft"), by=b.person("robot", "bot"), name="other")
+    assert Notice.objects.count() == 1
