@@ -51,7 +51,9 @@ def _input(given: dict[str, Any]) -> tuple[dict[str, str], uploads.Upload | None
     if not file:
         if len(text.encode()) > uploads.LIMIT:
             raise TooLarge(f"text: at most {uploads.LIMIT:,} bytes")
-        return ({"text": text} if text.strip() else {}), None
+        if not text.strip():
+            raise Malformed("text: paste a text, or choose a file")
+        return {"text": text}, None
     if file.size > uploads.LIMIT:
         raise TooLarge(f"file: at most {uploads.LIMIT:,} bytes")
     upload = uploads.read_upload(file.name, file.read())

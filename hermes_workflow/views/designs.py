@@ -91,6 +91,7 @@ def _shown(request: PageRequest, name: str, *, refusal: HermesError | None = Non
         "idempotency_key": uuid4().hex,
         "text": text,
         "refusal": f"{sentence(refusal.msg)} {sentence(refusal.hint)}" if refusal else "",
+        "text_error": sentence(refusal.msg.removeprefix("text: ")) if refusal and refusal.msg.startswith("text: ") else "",
     }
     return render(request, "designs/design.html", context, status=refusal.status if refusal else 200)
 
@@ -134,4 +135,6 @@ def _input(request: PageRequest) -> tuple[dict[str, Any], uploads.Upload | None]
         return dict(upload.input), upload
     if len(text.encode("utf-8", "replace")) > TEXT_LIMIT:
         raise TooLarge(f"text: at most {TEXT_LIMIT:,} bytes")
-    return ({"text": text} if text.strip() else {}), None
+    if not text.strip():
+        raise Malformed("text: paste a text, or choose a file below")
+    return {"text": text}, None

@@ -70,6 +70,18 @@ def test_a_hostile_start_is_refused_in_place(form, status):
     assert not Run.objects.exists()
 
 
+@pytest.mark.parametrize("form", [{}, {"text": ""}, {"text": " \r\n\t"}])
+def test_a_start_on_nothing_is_refused_beside_the_field(form):
+    b.saved(b.output("out"))
+    response = olga().post("/designs/flow/run/", form)
+    assert response.status_code == 400
+    assert "Text: paste a text, or choose a file below." in response.text
+    field = response.text.partition('<textarea id="start-text"')[2].partition("</div>")[0]
+    assert 'aria-invalid="true"' in field
+    assert "Paste a text, or choose a file below." in field
+    assert not Run.objects.exists()
+
+
 def test_who_may_not_start_has_no_form_and_is_refused():
     b.saved(b.output("out"))
     client = browser(b.person("vic", VIEWER))
