@@ -56,6 +56,7 @@ class Offer:
     """What exists here and can be chosen."""
 
     profiles: tuple[str, ...] = ()
+    default_profile: str = ""
     people: tuple[tuple[str, str], ...] = ()
 
 
@@ -137,7 +138,7 @@ def _filled(nodes: list[Any], index: int, field: NodeField, offer: Offer, defect
         chosen = [] if is_blank(value) else list(value)
         return replace(box, boxes=_check_boxes(field, nodes, index, chosen))
     if field.name == "profile" and box.look == "choice":
-        box = replace(box, choices=(("", "the default profile"), *((name, name) for name in offer.profiles)))
+        box = replace(box, choices=(("", f"the default profile ({offer.default_profile})"), *((name, name) for name in offer.profiles)))
     if box.look in ("choice", "flag") and box.value not in [choice for choice, _ in box.choices]:
         box = replace(box, choices=(*box.choices, (box.value, f"{box.value} ({NOT_OFFERED})")))
     return replace(box, hints=_readable(nodes, index)) if field.name == "expression" else box

@@ -19,7 +19,7 @@ class Details(forms.Form):
     name = forms.CharField(max_length=64, strip=False, help_text="1 to 64 of a-z, 0-9, dot, dash and underscore. It stays for good.")
     title = forms.CharField(max_length=TITLE_LIMIT, required=False)
     description = forms.CharField(max_length=DESCRIPTION_LIMIT, required=False, widget=forms.Textarea)
-    profile = forms.ChoiceField(help_text="Who may see and use it, and who performs its agent steps unless a node says otherwise.")
+    profile = forms.ChoiceField(help_text="Who may see and use it. Who performs an agent step is said by that node's own profile.")
     separate_duties = forms.BooleanField(
         required=False, label="Separate duties", help_text="Who starts a run, or saved its version, may not answer its gates."
     )

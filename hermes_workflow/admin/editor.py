@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
@@ -168,4 +169,5 @@ def _offer(principal: Principal) -> Offer:
     users = User.objects.filter(is_active=True).order_by("username")[:MOST_PEOPLE]
     people = [(f"user:{user.username}", user.get_full_name()) for user in users]
     people += [(f"group:{name}", "group") for name in Group.objects.order_by("name").values_list("name", flat=True)[:MOST_PEOPLE]]
-    return Offer(tuple(profiles_for(principal).values_list("name", flat=True)), tuple(people))
+    profiles = tuple(profiles_for(principal).values_list("name", flat=True))
+    return Offer(profiles, settings.HERMES_DEFAULT_PROFILE, tuple(people))

@@ -43,7 +43,7 @@ OWN: dict[str, tuple[NodeField, ...]] = {
     ),
     "agent": (
         NodeField("prompt", "Prompt", "text", wide=True),
-        NodeField("profile", "Profile", "choice", help="Who performs it."),
+        NodeField("profile", "Profile", "choice", help="Who performs it; the design's profile does not count here."),
         NodeField("model", "Model", help="Blank means the profile's own."),
         NodeField("retries", "Retries", "count", help=f"0 to {MAX_RETRIES} after a failed try."),
         TIMEOUT,

@@ -255,6 +255,14 @@ def test_a_taken_name_is_refused_and_the_draft_is_kept(admin, flow):
     assert Design.objects.count() == 1
 
 
+def test_an_agent_without_a_profile_is_said_to_be_performed_by_the_default_one_and_not_by_the_design(admin, settings):
+    design = b.saved(b.agent("draft"))
+    settings.HERMES_DEFAULT_PROFILE = "house"
+    page = admin.get(url("change", design.pk)).content.decode()
+    assert '<option value="" selected>the default profile (house)</option>' in page
+    assert "unless a node says otherwise" not in page
+
+
 def test_saving_and_starting_leads_to_the_start(admin, flow):
     assert send(admin, flow, editor(admin, flow), "save-start").url == url("start", flow.pk)
 
@@ -275,6 +283,14 @@ def test_a_run_is_started_on_an_uploaded_file(admin, flow, tmp_path):
         answer = admin.post(url("start", flow.pk), {**form.fields, "file": file})
     assert answer.status_code == 302
     assert b.document(Run.objects.get().pk)["input"] == {"text": "We met.", "filename": "notes.txt"}
+
+
+def test_a_start_on_nothing_is_refused(admin, flow):
+    form = form_in(admin.get(url("start", flow.pk)), "start")
+    answer = admin.post(url("start", flow.pk), {**form.fields, "text": [" "]})
+    assert answer.status_code == 400
+    assert "paste a text, or choose a file" in answer.text
+    assert not Run.objects.exists()
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"a\x00b"])
