@@ -1,12 +1,15 @@
 """The bell: notices of deliveries, newest first."""
 
+from typing import Any
+
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from hermes_workflow.pages import PageRequest, page
-from runs.notices import read_all
+from runs.models import Notice
+from runs.notices import read_all, read_one
 from runs.selectors import notices_for
 
 SHOWN = 20
@@ -20,12 +23,25 @@ def notices(request: PageRequest) -> HttpResponseBase:
 
 
 def _panel(request: PageRequest) -> HttpResponse:
-    rows = [
-        {"text": notice.title, "url": reverse("run", args=[notice.run_id]), "at": notice.created_at, "read": notice.read_at is not None}
-        for notice in notices_for(request.principal)[:SHOWN]
-    ]
+    rows = [_row(notice) for notice in notices_for(request.principal)[:SHOWN]]
     template = "components/notice_list.html" if request.htmx else "account/notices.html"
     return render(request, template, {"notices": rows, "read_url": reverse("notices-read")})
+
+
+def _row(notice: Notice) -> dict[str, Any]:
+    return {
+        "text": notice.title,
+        "open_url": reverse("notice-open", args=[notice.pk]),
+        "at": notice.created_at,
+        "read": notice.read_at is not None,
+    }
+
+
+@page
+@require_POST
+def opened(request: PageRequest, notice_id: str) -> HttpResponseBase:
+    """To the run that the notice is about; the notice is read."""
+    return redirect("run", read_one(principal=request.principal, notice_id=int(notice_id)).run_id)
 
 
 @page

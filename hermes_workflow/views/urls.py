@@ -34,6 +34,7 @@ urlpatterns = [
     re_path(rf"^account/chat/{ID.format('identity_id')}/remove/$", account.unlink, name="account-unlink"),
     path("notices/", bell.notices, name="notices"),
     path("notices/read/", bell.read, name="notices-read"),
+    re_path(rf"^notices/{ID.format('notice_id')}/open/$", bell.opened, name="notice-open"),
     path("search/", search.search, name="search"),
     path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),

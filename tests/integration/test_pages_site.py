@@ -157,6 +157,28 @@ def test_the_bell_lists_what_came_newest_first_and_is_read_at_once():
     assert not Notice.objects.filter(read_at=None).exists()
 
 
+def test_opening_a_notification_leads_to_its_run_and_marks_it_read():
+    user, run_id = b.person("olga", OPERATOR).user, b.started(b.output("out"))
+    notices = [Notice.objects.create(user=user, run_id=run_id, source=str(n), title="out", created_at=timezone.now()) for n in range(2)]
+    path = reverse("notice-open", args=[notices[0].pk])
+    client = olga()
+    assert f'action="{path}"' in client.get("/notices/").text
+    assert client.get(path).status_code == 405
+    assert client.post(path).headers["Location"] == f"/runs/{run_id}/"
+    assert [notice.pk for notice in Notice.objects.filter(read_at=None)] == [notices[1].pk]
+    assert '<span class="badge badge-bad" id="bell-badge">1</span>' in client.get("/inbox/").text
+    first = Notice.objects.get(pk=notices[0].pk).read_at
+    assert client.post(path).status_code == 302
+    assert Notice.objects.get(pk=notices[0].pk).read_at == first
+
+
+def test_nobody_opens_a_notification_of_somebody_else():
+    user, run_id = b.person("olga", OPERATOR).user, b.started(b.output("out"))
+    notice = Notice.objects.create(user=user, run_id=run_id, source="1", title="out", created_at=timezone.now())
+    assert browser(reviewer("ann")).post(reverse("notice-open", args=[notice.pk])).status_code == 404
+    assert not Notice.objects.exclude(read_at=None).exists()
+
+
 @pytest.mark.parametrize("query", ["flow", "review", "REV", "  flow "])
 def test_search_finds_designs_runs_and_gates(query):
     gate = parked()
