@@ -5,14 +5,18 @@ from typing import Any
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.text import Truncator
 from django.views.decorators.http import require_GET, require_POST
 
 from hermes_workflow.pages import PageRequest, page
+from hermes_workflow.words import shown
 from runs.models import Notice
 from runs.notices import read_all, read_one
 from runs.selectors import notices_for
 
 SHOWN = 20
+LONGEST_LINE = 140
+BRACKETS = " {}[],"  # what a line of JSON carries besides its words
 
 
 @page
@@ -28,9 +32,17 @@ def _panel(request: PageRequest) -> HttpResponse:
     return render(request, template, {"notices": rows, "read_url": reverse("notices-read")})
 
 
+def first_line(text: str) -> str:
+    """The first line of what was delivered that says anything, nothing in it invisible."""
+    line = next((line for line in text.splitlines() if any(char.isalnum() for char in line)), "")
+    return shown(Truncator(line.strip(BRACKETS)).chars(LONGEST_LINE))
+
+
 def _row(notice: Notice) -> dict[str, Any]:
     return {
         "text": notice.title,
+        "said": first_line(notice.text),
+        "name": notice.run.workflow_id or notice.run_id[:8],
         "open_url": reverse("notice-open", args=[notice.pk]),
         "at": notice.created_at,
         "read": notice.read_at is not None,

@@ -172,6 +172,24 @@ def test_opening_a_notification_leads_to_its_run_and_marks_it_read():
     assert Notice.objects.get(pk=notices[0].pk).read_at == first
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ""),
+        ("\n  \nSigned <b>today</b>\nmore", "Signed &lt;b&gt;today&lt;/b&gt;"),
+        ('{\n  "summary": "2 risks",\n  "risks": []\n}', "&quot;summary&quot;: &quot;2 risks&quot;"),
+        ("a\u202eb", "a[U+202E]b"),
+        ("x" * 500, "x" * 139 + "…"),
+    ],
+)
+def test_a_notification_says_its_first_line_and_its_run(text, said):
+    user, run_id = b.person("olga", OPERATOR).user, b.started(b.output("out"))
+    Notice.objects.create(user=user, run_id=run_id, source="1", title="Contract check: cleared", text=text, created_at=timezone.now())
+    page = olga().get("/notices/").text
+    assert page.partition('<p class="notice-said">')[2].partition("</p>")[0] == said
+    assert f'<span class="mono">{run_id[:8]}</span>' in page
+
+
 def test_nobody_opens_a_notification_of_somebody_else():
     user, run_id = b.person("olga", OPERATOR).user, b.started(b.output("out"))
     notice = Notice.objects.create(user=user, run_id=run_id, source="1", title="out", created_at=timezone.now())
