@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, re_path
 
 from approvals import views as gates
-from hermes_workflow.views import account, bell, designs, search
+from hermes_workflow.views import account, bell, designs, password, search
 from runs import views as runs
 
 ID = r"(?P<{}>[0-9]{{1,18}})"
@@ -27,6 +27,7 @@ urlpatterns = [
     re_path(rf"^designs/{NAME}/$", designs.design, name="design"),
     re_path(rf"^designs/{NAME}/run/$", designs.start, name="design-run"),
     path("account/", account.account, name="account"),
+    path("account/password/", password.change_password, name="account-password"),
     path("account/timezone/", account.timezone, name="account-timezone"),
     path("account/tokens/", account.create_token, name="token-create"),
     re_path(r"^account/tokens/(?P<token_id>[A-Za-z0-9_-]{1,64})/revoke/$", account.revoke_token, name="token-revoke"),

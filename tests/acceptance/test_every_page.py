@@ -47,6 +47,7 @@ def lived_in(people: dict[str, Principal]) -> list[str]:
         "/designs/",
         "/designs/contract-check/",
         "/account/",
+        "/account/password/",
         f"/account/link/?code={link_code('telegram', 'tg-7')}",
         "/notices/",
         "/search/?q=contract",
