@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from django.contrib.auth.models import User
 
 from hermes_workflow.installation import create_designs, create_first_admin, create_profiles, create_roles
 from hermes_workflow.models import Design
@@ -53,6 +54,9 @@ def test_an_admin_changes_a_shipped_design_and_starts_it(page, complaints, live_
     card(page, "risky").get_by_label("Expression").fill("out.extrct.counts.risks > 0")
     page.locator("#e-summary [data-defect]").nth(1).wait_for()
     assert card(page, "extract").locator("[data-field=retries]").inner_text().startswith("must be a whole number from 0 to 3")
+    page.locator(".e-bar").get_by_role("link", name="2 defects").click()
+    assert page.evaluate("document.activeElement.id") == "defects"
+    assert page.get_by_text("F8 Next defect").is_visible()
     assert "there is no node" in card(page, "risky").locator("[data-field=expression]").inner_text()
     assert card(page, "risky").get_by_label("Expression").input_value() == "out.extrct.counts.risks > 0"
 
@@ -97,6 +101,15 @@ def test_an_admin_changes_a_shipped_design_and_starts_it(page, complaints, live_
     assert [line for line in complaints if "422 (Unprocessable Entity)" not in line] == [], "the refused save is the browser's one remark"
 
 
+def test_a_file_is_chosen_on_the_start_page_without_an_error(page, complaints, live_server_url, password, sign_in):
+    sign_in(User.objects.get(username="admin"))
+    page.goto(f"{live_server_url}/admin/hermes_workflow/design/{Design.objects.get(slug='contract-check').pk}/start/")
+    page.get_by_label("Or a text file").set_input_files({"name": "offer.txt", "mimeType": "text/plain", "buffer": b"The fee is EUR 9."})
+    page.get_by_role("button", name="Start the run").click()
+    page.wait_for_url("**/runs/*/")
+    assert complaints == []
+
+
 def test_the_editor_works_without_scripts(browser, live_server_url, password):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -116,8 +129,6 @@ def test_the_editor_works_without_scripts(browser, live_server_url, password):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 900}], ids=["phone", "desktop"])
 def test_no_page_of_the_admin_complains_or_scrolls_sideways(page, complaints, live_server_url, password, sign_in, scheme, viewport):
-    from django.contrib.auth.models import User
-
     sign_in(User.objects.get(username="admin"))
     page.set_viewport_size(viewport)
     page.emulate_media(color_scheme=scheme)

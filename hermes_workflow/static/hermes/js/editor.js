@@ -1,5 +1,7 @@
 // The editor's conveniences. Without them every button is a form's button and every move goes round through the server.
 const IDLE = 800;
+// The frame would write a chosen file's name into a text field that our pages do not have; this is its own sign to leave a picker alone.
+for (const picker of document.querySelectorAll('.hermes input[type="file"]')) picker.hasChangeListener = true;
 const form = document.querySelector('[data-editor]');
 
 const content = (body) => body.ownerDocument.querySelector('[data-editor]');
@@ -92,7 +94,7 @@ function touched() {
 
 function follow(event) {
   const button = event.target.closest('button[name="action"], [data-insert]');
-  const link = event.target.closest('.defects a');
+  const link = event.target.closest('.defects a, [data-to-defects]');
   const node = event.target.closest('.g-node');
   if (button?.dataset.insert) insert(button);
   else if (link) goTo(link.hash.slice(1));
