@@ -1,6 +1,7 @@
 """How nodes hang together: edges, cycles, and what a condition may read."""
 
 import random
+import time
 from itertools import pairwise
 
 import pytest
@@ -44,6 +45,27 @@ def test_after_is_a_list_of_ids(after, word):
 @pytest.mark.parametrize(("parent", "word"), [("zz", "there is no 'zz'"), ("a", "the node itself"), ("n", "note"), ("", "there is no ''")])
 def test_after_names_other_nodes_and_no_note(parent, word):
     assert word in only(defects_of(trigger("t"), note("n"), agent("a", "t", parent)))["msg"]
+
+
+@pytest.mark.parametrize("slip", ["extrct", "extracct", "extrakt", "extract"])
+def test_a_name_with_one_slip_brings_the_one_that_was_meant(slip):
+    found = defects_of(trigger("t"), agent("extract" if slip != "extract" else "extracts", "t"), agent("a", slip))
+    assert "did you mean 'extract" in only(found)["msg"]
+    found = defects_of(trigger("t"), agent("extract", "t"), condition("c", "out.extrct.x == 1", "extract"))
+    assert only(found)["msg"] == "column 5: there is no node 'extrct', did you mean 'extract'?"
+
+
+@pytest.mark.parametrize("other", ["review", "ex", "e" * 200, "remember"])
+def test_a_name_far_from_every_other_and_one_like_a_note_bring_nothing(other):
+    found = defects_of(trigger("t"), agent("extract", "t"), note("remembers"), agent("a", other))
+    assert "did you mean" not in only(found)["msg"]
+
+
+def test_a_hundred_thousand_wrong_names_are_hinted_at_in_seconds():
+    nodes = [trigger("t"), *(agent(f"a_name_that_is_rather_long_{number}", "t") for number in range(40))]
+    started = time.perf_counter()
+    assert len(defects_of(*nodes, agent("a", *(f"b_name_{number}" for number in range(100_000))))) == 100_000
+    assert time.perf_counter() - started < 10
 
 
 def test_each_wrong_parent_is_a_defect():

@@ -7,6 +7,7 @@ from hermes_workflow.core.expressions import Expression, parse
 from hermes_workflow.core.text import shorten
 from hermes_workflow.dialects.defects import Defect, defect
 from hermes_workflow.dialects.design.nodes import STEPS, Above, Graph, nfc
+from hermes_workflow.dialects.design.slips import Slips, meant, slips
 
 
 def edges(graph: Graph) -> Iterator[Defect]:
@@ -14,20 +15,21 @@ def edges(graph: Graph) -> Iterator[Defect]:
     for name, node in graph.of["trigger"]:
         if node.get("after") not in (None, []):
             yield defect(name, "after", "must be absent: a trigger comes after nothing", node["after"])
+    known = slips(graph) if graph.late else {}
     for name, node in graph.late:
         after = node.get("after")
         if isinstance(after, list):
-            yield from (defect(name, "after", fault) for item in after if (fault := _fault(graph, name, item)))
+            yield from (defect(name, "after", fault) for item in after if (fault := _fault(graph, known, name, item)))
         elif after is not None:
             yield defect(name, "after", "must be a list of ids", after)
 
 
-def _fault(graph: Graph, name: str, item: Any) -> str:
+def _fault(graph: Graph, known: Slips, name: str, item: Any) -> str:
     if not isinstance(item, str):
         return f"must be a list of ids, got {shorten(item)} in it"
     parent = graph.by_id.get(nfc(item))
     if parent is None:
-        return f"must name nodes of this graph: there is no {shorten(item)}"
+        return f"must name nodes of this graph: there is no {shorten(item)}{meant(item, known)}"
     if parent[0] == name:
         return "must not name the node itself"
     return f"must not name a note: {shorten(item)} is one" if parent[1].get("type") == "note" else ""
@@ -96,7 +98,9 @@ def _unreadable(graph: Graph, name: str, expression: Expression) -> str:
     if found is None:
         whole = ".".join((expression.node, *expression.path)) + "."
         dotted = next((key for key in graph.by_id if "." in key and whole.startswith(key + ".")), "")
-        return f"an id that holds a dot cannot be read: rename {shorten(dotted)}" if dotted else f"there is no node {shown}"
+        if dotted:
+            return f"an id that holds a dot cannot be read: rename {shorten(dotted)}"
+        return f"there is no node {shown}{meant(expression.node, slips(graph))}"
     if found[0] == name:
         return "a condition cannot read itself"
     kind = str(found[1].get("type"))

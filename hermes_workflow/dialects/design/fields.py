@@ -67,7 +67,7 @@ def required_texts(graph: Graph) -> Iterator[Defect]:
         for name, node in graph.of[kind]:
             text = node.get(field)
             if not isinstance(text, str) or not text or text.isspace():
-                yield defect(name, field, "is required: text that is not blank", text)
+                yield defect(name, field, "is required: text that is not blank", *(() if text is None else (text,)))
 
 
 def joins(graph: Graph) -> Iterator[Defect]:
