@@ -2,6 +2,18 @@
 
 import logging
 
+FORBIDDEN = 403
+
+
+class PlainRefusals(logging.Filter):
+    """A refusal is no error of ours: it is a line in the log, without the traceback that Django adds to it."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Every record stays."""
+        if getattr(record, "status_code", None) == FORBIDDEN:
+            record.exc_info = None
+        return True
+
 
 class OneLine(logging.Formatter):
     """Control characters, line and paragraph separators are shown as escapes; a traceback keeps its place in the line."""

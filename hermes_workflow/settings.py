@@ -234,9 +234,11 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"()": "hermes_workflow.logs.OneLine", "format": "%(levelname)s %(name)s %(message)s"}},
+    "filters": {"refusals": {"()": "hermes_workflow.logs.PlainRefusals"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": env("HERMES_LOG_LEVEL")},
     "loggers": {
+        "django.request": {"filters": ["refusals"]},
         "axes": {"level": "WARNING"},
         "django-q": {"level": "WARNING"},
         "psycopg.pool": {"level": "ERROR"},

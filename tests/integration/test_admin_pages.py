@@ -17,7 +17,7 @@ from approvals.models import ChatIdentity, Decision
 from hermes_workflow import uploads
 from hermes_workflow.installation import create_roles
 from hermes_workflow.models import DesignVersion, Plan, Profile, Token
-from hermes_workflow.rights import ADMIN, DESIGNER, Principal
+from hermes_workflow.rights import ADMIN, DESIGNER, REVIEWER, Principal
 from runs.models import Delivery, Event, Run
 from tests import builders as b
 
@@ -110,6 +110,16 @@ def test_an_address_that_can_be_no_row_is_no_error_of_ours(client, filled, pk):
 def test_nobody_is_signed_in_by_the_admin_itself(client):
     assert Client().get("/admin/", follow=True).redirect_chain[-1][0].startswith("/login/?next=/admin/")
     assert client.get("/admin/login/").url == "/admin/"
+
+
+def test_a_reviewer_is_turned_away_without_a_traceback_in_the_log(filled, caplog):
+    signed_in = Client()
+    signed_in.force_login(b.person("rita", REVIEWER).user)
+    answer = signed_in.get("/admin/", follow=True)
+    assert answer.status_code == 403
+    records = [record for record in caplog.records if record.name == "django.request"]
+    assert len(records) == 1
+    assert records[0].exc_info is None
 
 
 def test_an_admin_without_django_permissions_has_the_admin(filled):
