@@ -13,6 +13,7 @@ from hermes_workflow.graph_layout import drawn
 from hermes_workflow.icons import KIND_ICONS
 
 NOT_OFFERED = "not offered"
+NOBODY_MORE = "Nobody is named: once the time is over nobody more is asked, and the question stays open."
 MOST_ROWS = 16
 
 
@@ -27,6 +28,7 @@ class Box:
     choices: tuple[tuple[str, str], ...] = ()
     boxes: tuple[tuple[str, bool, str], ...] = ()
     hints: tuple[str, ...] = ()
+    remark: str = ""
     errors: tuple[str, ...] = ()
 
     @property
@@ -74,7 +76,7 @@ def sheet(document: Mapping[str, Any], defects: Sequence[Defect], offer: Offer) 
     nodes: list[Any] = document["nodes"]
     places = sorted(_places(nodes, defects), key=lambda place: place[0])
     cards = tuple(_card(nodes, index, offer, [defect for at, defect in places if at == index]) for index in range(len(nodes)))
-    summary = tuple({**defect, "anchor": _anchor(cards, at, defect["field"])} for at, defect in places)
+    summary = tuple({**defect, **_where(cards, at, defect["field"])} for at, defect in places)
     return Sheet(cards, summary, _picture(nodes, cards))
 
 
@@ -85,11 +87,12 @@ def _places(nodes: list[Any], defects: Sequence[Defect]) -> list[tuple[int, Defe
     return [(index.get(defect["node"], -1) if defect["node"] else -1, defect) for defect in defects]
 
 
-def _anchor(cards: tuple[Card, ...], at: int, name: str) -> str:
+def _where(cards: tuple[Card, ...], at: int, name: str) -> dict[str, str]:
+    """The anchor of a field, and the words that stand beside it."""
     if at < 0:
-        return ""
-    found = next((box.name for box in cards[at].boxes if box.field.name == name), "")
-    return f"f-{found}" if found else f"node-{at}"
+        return {"anchor": ""}
+    found = next((box for box in cards[at].boxes if box.field.name == name), None)
+    return {"anchor": f"f-{found.name}", "label": found.field.label} if found else {"anchor": f"node-{at}"}
 
 
 def _card(nodes: list[Any], index: int, offer: Offer, defects: list[Defect]) -> Card:
@@ -141,6 +144,8 @@ def _filled(nodes: list[Any], index: int, field: NodeField, offer: Offer, defect
         box = replace(box, choices=(("", f"the default profile ({offer.default_profile})"), *((name, name) for name in offer.profiles)))
     if box.look in ("choice", "flag") and box.value not in [choice for choice, _ in box.choices]:
         box = replace(box, choices=(*box.choices, (box.value, f"{box.value} ({NOT_OFFERED})")))
+    if field.name == "escalate_to" and is_blank(value) and nodes[index].get("on_timeout") == "escalate":
+        return replace(box, remark=NOBODY_MORE)
     return replace(box, hints=_readable(nodes, index)) if field.name == "expression" else box
 
 

@@ -263,6 +263,20 @@ def test_an_agent_without_a_profile_is_said_to_be_performed_by_the_default_one_a
     assert "unless a node says otherwise" not in page
 
 
+def test_the_list_of_defects_uses_the_words_of_the_fields(admin, flow):
+    page = send(admin, flow, editor(admin, flow), n2__timeout_minutes="0").content.decode()
+    listed = page.partition('class="defects"')[2].partition("</ul>")[0]
+    assert "<strong>Time limit in minutes</strong>" in listed
+
+
+def test_escalating_to_nobody_is_remarked_on_beside_the_field_and_may_be_saved(admin, flow):
+    form = editor(admin, flow)
+    shown = send(admin, flow, form, "check", n2__timeout_minutes="5", n2__on_timeout="escalate").content.decode()
+    assert "nobody more is asked" in shown
+    assert "nobody more is asked" not in send(admin, flow, form, "check", n2__on_timeout="reject").content.decode()
+    assert send(admin, flow, form, n2__timeout_minutes="5", n2__on_timeout="escalate").status_code == 302
+
+
 def test_saving_and_starting_leads_to_the_start(admin, flow):
     assert send(admin, flow, editor(admin, flow), "save-start").url == url("start", flow.pk)
 
