@@ -1,10 +1,10 @@
 """The addresses of pages."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
 from approvals import views as gates
-from hermes_workflow.views import account, bell, designs, password, search
+from hermes_workflow.views import account, bell, designs, password, search, sign_in
 from runs import views as runs
 
 ID = r"(?P<{}>[0-9]{{1,18}})"
@@ -37,6 +37,6 @@ urlpatterns = [
     path("notices/read/", bell.read, name="notices-read"),
     re_path(rf"^notices/{ID.format('notice_id')}/open/$", bell.opened, name="notice-open"),
     path("search/", search.search, name="search"),
-    path("login/", LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("login/", sign_in.SignIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

@@ -1,5 +1,7 @@
 """Designs, the account, the bell, search and sign-in."""
 
+import re
+
 import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -234,6 +236,27 @@ def test_a_wrong_password_is_said_without_saying_which_part(client):
         page = client.post("/login/", {"username": name, "password": "wrong"})
         assert page.status_code == 200
         assert 'role="alert"' in page.text
+
+
+def test_where_the_first_password_is_is_said_until_somebody_signed_in(client):
+    User.objects.create_user("ann", password="a long word")
+    assert "admin-password" in client.get("/login/").text
+    client.post("/login/", {"username": "ann", "password": "a long word"})
+    client.post("/logout/")
+    assert "admin-password" not in client.get("/login/").text
+
+
+def test_after_a_wrong_password_the_focus_is_in_its_field(client):
+    assert field_with_focus(client.get("/login/").text) == "id_username"
+    page = client.post("/login/", {"username": "ann", "password": "wrong"}).text
+    assert field_with_focus(page) == "id_password"
+    assert 'value="ann"' in page
+
+
+def field_with_focus(page: str) -> str:
+    """The id of the one field that takes the focus."""
+    (found,) = re.findall(r'<input id="(\w+)"[^>]* autofocus', page)
+    return found
 
 
 def test_signing_out_takes_a_post():
