@@ -33,6 +33,11 @@ def work(run_id: str) -> None:
     worker.drain(run_id=run_id)
 
 
+def ready(ann: Any) -> None:
+    """Wait until the gate that is shown takes answers."""
+    ann.page.locator('button[name="answer"]:not([aria-disabled])').first.wait_for()
+
+
 def test_from_a_pasted_text_to_a_receipt(seat, people):
     olga, ann = seat(people["olga"]), seat(people["ann"])
     ann.goto("/inbox/")
@@ -159,7 +164,7 @@ def test_triage_with_the_keyboard_alone(seat, people):
     keys.press("1")
     keys.press("Enter")
     ann.page.get_by_text("approve recorded").first.wait_for(timeout=SOON_MS)
-    ann.page.wait_for_timeout(300)
+    ready(ann)
     keys.press("1")
     keys.press("Enter")
     ann.page.locator("#inbox-badge-top", has_text=re.compile("^$")).wait_for(state="attached", timeout=SOON_MS)

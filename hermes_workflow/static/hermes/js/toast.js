@@ -27,5 +27,14 @@ function show({ text, href, link }) {
   start(toast);
 }
 
+// On phones a toast stands above the answer bar, whose height is its gate's.
+function lift() {
+  const bar = document.querySelector(".answer-bar");
+  if (bar) region.style.setProperty("--answer-bar", `${bar.offsetHeight}px`);
+}
+
+document.addEventListener("htmx:afterSettle", lift);
+lift();
+
 for (const toast of region.querySelectorAll("[data-toast]")) start(toast);
 document.addEventListener("hermes:toast", (event) => show(event.detail));
