@@ -23,6 +23,7 @@ from runs import selectors, services
 from runs.listing import ORIGINS, Filters, runs_page
 from runs.models import Run
 from runs.story import Story, story_of
+from runs.telling import told
 from runs.watching import newest_runs, state_of
 
 MOST_EVENTS = 500
@@ -102,7 +103,7 @@ def _context(request: PageRequest, story: Story) -> dict[str, Any]:
         "document": story.document,
         "graph": story.graph,
         "outputs": [_output(key, value) for key, value in story.document["outputs"].items()],
-        "events": [{"row": row, "data": shown(row.data)} for row in story.events[-MOST_EVENTS:][::-1]],
+        "events": [{"row": row, "says": shown(told(row, found)), "data": shown(row.data)} for row in story.events[-MOST_EVENTS:][::-1]],
         "sessions": story.sessions,
         "decisions": decisions_in(found.pk),
         "card": card_of(principal, story.gates, reverse_name="run-answer"),
