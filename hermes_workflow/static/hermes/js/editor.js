@@ -73,6 +73,26 @@ function choose(input) {
   input.value = '';
 }
 
+// The other cards show a new name at once. Their boxes keep the old one as value: the server renames what refers to it.
+function followName(input) {
+  const old = input.defaultValue;
+  const shown = input.dataset.shown ?? old;
+  const name = input.value.trim();
+  const ids = [...form.querySelectorAll('input[name$="-id"]')];
+  if (!old || !name || ids.some((other) => other !== input && [old, name, shown].includes(other.value.trim()))) return;
+  input.dataset.shown = name;
+  for (const box of form.querySelectorAll('input[type="checkbox"][name$="-after"]')) {
+    if (box.value === old) box.nextElementSibling.textContent = name;
+  }
+  const moved = (text) => (text.trimStart().startsWith(`out.${shown}.`) ? text.replace(`out.${shown}.`, () => `out.${name}.`) : text);
+  for (const field of form.querySelectorAll('input[name$="-expression"]')) field.value = moved(field.value);
+  for (const hint of form.querySelectorAll('.e-hint')) hint.textContent = moved(hint.textContent);
+  const card = input.closest('.node-card');
+  card.dataset.nodeId = name;
+  card.setAttribute('aria-label', name);
+  card.querySelector('h2').firstChild.textContent = name;
+}
+
 let next = 0;
 function nextDefect() {
   const found = form.querySelectorAll('.defects a');
@@ -113,6 +133,7 @@ if (form) {
   form.addEventListener('change', ({ target }) => {
     if (target.dataset.kind) move(target.dataset.kind);
     if (target.dataset.adds) choose(target);
+    if (/^n\d+-id$/.test(target.name)) followName(target);
     touched();
   });
   form.addEventListener('keydown', (event) => {
