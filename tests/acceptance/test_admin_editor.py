@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 
 from hermes_workflow.installation import create_designs, create_first_admin, create_profiles, create_roles
@@ -101,6 +102,26 @@ def test_an_admin_changes_a_shipped_design_and_starts_it(page, complaints, live_
     assert [line for line in complaints if "422 (Unprocessable Entity)" not in line] == [], "the refused save is the browser's one remark"
 
 
+def test_a_new_name_is_shown_at_once_wherever_the_old_one_was(page, complaints, live_server_url, password, sign_in):
+    sign_in(User.objects.get(username="admin"))
+    design = Design.objects.get(slug="contract-check")
+    page.goto(f"{live_server_url}/admin/hermes_workflow/design/{design.pk}/change/")
+    for name in ("reading", "finding"):
+        page.locator("[name=n1-id]").fill(name)
+        page.locator("[name=n1-id]").blur()
+        assert card(page, name).get_by_role("heading").inner_text().startswith(name)
+        assert card(page, "risky").get_by_label(name, exact=True).is_checked()
+        assert card(page, "risky").get_by_label("Expression").input_value().startswith(f"out.{name}.")
+        assert card(page, "risky").get_by_role("button", name=f"out.{name}.", exact=True).is_visible()
+    page.get_by_role("button", name=re.compile("Save version 2")).click()
+    page.get_by_text("version 2 is saved").wait_for()
+    nodes = Design.objects.select_related("current").get(slug="contract-check").current.document["nodes"]
+    assert nodes[1]["id"] == "finding"
+    assert nodes[2]["after"] == ["finding"]
+    assert nodes[2]["expression"].startswith("out.finding.")
+    assert complaints == []
+
+
 def test_a_file_is_chosen_on_the_start_page_without_an_error(page, complaints, live_server_url, password, sign_in):
     sign_in(User.objects.get(username="admin"))
     page.goto(f"{live_server_url}/admin/hermes_workflow/design/{Design.objects.get(slug='contract-check').pk}/start/")
@@ -124,6 +145,17 @@ def test_the_editor_works_without_scripts(browser, live_server_url, password):
     page.get_by_text("version 2 is saved").wait_for()
     context.close()
     assert Design.objects.get(slug="meeting-notes").current.number == 2
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 900}], ids=["phone", "desktop"])
+def test_everything_on_the_pages_of_a_design_is_in_a_landmark(page, live_server_url, password, sign_in, viewport):
+    sign_in(User.objects.get(username="admin"))
+    page.set_viewport_size(viewport)
+    one = f"hermes_workflow/design/{Design.objects.get(slug='contract-check').pk}"
+    for path in ("hermes_workflow/design/add/", f"{one}/change/", f"{one}/start/", f"{one}/versions/", f"{one}/delete/"):
+        page.goto(f"{live_server_url}/admin/{path}", wait_until="load")
+        found = Axe().run(page, options={"runOnly": ["region", "landmark-one-main", "landmark-unique"]}).response["violations"]
+        assert [(path, rule["id"], node["html"][:200]) for rule in found for node in rule["nodes"]] == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
