@@ -215,6 +215,17 @@ def test_search_shows_nothing_foreign_and_leads_a_whole_id_to_its_run():
     assert browser(b.admin()).get("/search/", {"q": run_id}).headers["Location"] == f"/runs/{run_id}/"
 
 
+def test_a_phone_finds_search_under_more_and_a_field_on_its_page():
+    client = browser(reviewer("ann"))
+    more = client.get("/inbox/").text.partition('<nav class="bottomnav"')[2]
+    assert 'href="/search/"' in more
+    page = client.get("/search/").text
+    assert "Nothing found" not in page
+    assert 'id="search-here"' in page
+    found = client.get("/search/", {"q": '"><b>'}).text
+    assert 'id="search-here" name="q" value="&quot;&gt;&lt;b&gt;"' in found
+
+
 @pytest.mark.parametrize("query", ["", "%", "_", "'; DROP TABLE x", "x" * 5000, "\ud83d\u202e", "<script>"])
 def test_a_hostile_search_finds_nothing_and_echoes_nothing_alive(query):
     page = browser(reviewer("ann")).get("/search/", {"q": query.encode("utf-8", "replace").decode()})
