@@ -229,6 +229,7 @@ UNFOLD = {
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
+FORMAT_MODULE_PATH = "hermes_workflow.formats"
 
 LOGGING: dict[str, Any] = {
     "version": 1,

@@ -8,6 +8,7 @@ class RunsConfig(AppConfig):
     """Runs, their history, attempts and gates."""
 
     name = "runs"
+    verbose_name = "Operation"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

@@ -1,6 +1,6 @@
 """The admin beside the editor: who comes in, what is looked at, what actions do."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
@@ -110,6 +110,13 @@ def test_an_address_that_can_be_no_row_is_no_error_of_ours(client, filled, pk):
 def test_nobody_is_signed_in_by_the_admin_itself(client):
     assert Client().get("/admin/", follow=True).redirect_chain[-1][0].startswith("/login/?next=/admin/")
     assert client.get("/admin/login/").url == "/admin/"
+
+
+def test_times_are_written_as_on_the_site_and_no_list_is_named_twice(client, filled):
+    Run.objects.filter(pk=filled.pk).update(created_at=datetime(2026, 3, 9, 15, 4, tzinfo=UTC))
+    page = client.get(path("runs.run")).content.decode()
+    assert "9 Mar 2026, 15:04" in page
+    assert "Operation" in page
 
 
 def test_a_reviewer_is_turned_away_without_a_traceback_in_the_log(filled, caplog):

@@ -1,0 +1,1 @@
+"""How Django writes dates where the product does not write them itself."""

@@ -1,0 +1,1 @@
+"""English: the day before the month and 24 hours, as on the pages of the site."""
