@@ -14,14 +14,14 @@ from approvals.display import card_of, decisions_in
 from approvals.requests import answer_from, problem_part
 from approvals.selectors import why_not
 from hermes_workflow.core.errors import HermesError, NotFound
-from hermes_workflow.markdown import render_value
 from hermes_workflow.pages import PageRequest, asks_for, page
 from hermes_workflow.rights import Principal
 from hermes_workflow.selectors import designs_for
 from hermes_workflow.words import sentence, shown
-from runs import selectors, services
+from runs import selectors, services, warm
 from runs.listing import ORIGINS, Filters, runs_page
 from runs.models import Run
+from runs.results import results_of
 from runs.story import Story, story_of
 from runs.telling import told
 from runs.watching import newest_runs, state_of
@@ -102,7 +102,7 @@ def _context(request: PageRequest, story: Story) -> dict[str, Any]:
         "run": found,
         "document": story.document,
         "graph": story.graph,
-        "outputs": [_output(key, value) for key, value in story.document["outputs"].items()],
+        "outputs": results_of(warm.plan_of(found.plan_id), story.document["outputs"]),
         "events": [{"row": row, "says": shown(told(row, found)), "data": shown(row.data)} for row in story.events[-MOST_EVENTS:][::-1]],
         "sessions": story.sessions,
         "decisions": decisions_in(found.pk),
@@ -112,12 +112,6 @@ def _context(request: PageRequest, story: Story) -> dict[str, Any]:
         "newest": newest,
         "idempotency_key": uuid4().hex,
     }
-
-
-def _output(key: str, value: Any) -> dict[str, Any]:
-    if isinstance(value, dict) and value.keys() == {"$ref"}:
-        return {"node_id": key, "href": value["$ref"]}
-    return {"node_id": key, "html": render_value(value)}
 
 
 @page
