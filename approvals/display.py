@@ -13,6 +13,7 @@ from approvals import selectors
 from approvals.models import Decision
 from hermes_workflow.core.plan import Plan, Step
 from hermes_workflow.core.prompts import rendered
+from hermes_workflow.icons import OPTION_ICONS
 from hermes_workflow.markdown import render_value
 from hermes_workflow.rights import Principal
 from hermes_workflow.words import sentence, shown
@@ -22,6 +23,7 @@ from runs.waiting import asked, spoken, then
 
 AGENT = "awaiting_agent"
 ROW_LENGTH = 160
+ENDS = {"expired": ("timed out", "clock"), "closed": ("closed with its run", "slash")}
 KINDS = {"add": "add", "+": "add", "-": "del"}
 
 
@@ -62,9 +64,18 @@ def people_of(gate: Gate) -> list[dict[str, Any]]:
 def over(gate: Gate, decision: Decision | None) -> dict[str, Any]:
     """How a gate ended: who answered what, or that time or the run ended it."""
     if gate.status == Gate.Status.ANSWERED and decision:
-        return {"by": str(decision.person), "answer": decision.answer or "performed", "at": decision.at}
-    how = {"expired": "timed out", "closed": "closed with its run"}.get(gate.status, gate.answer)
-    return {"by": "nobody" if gate.status != Gate.Status.ANSWERED else "somebody", "answer": how, "at": gate.ended_at}
+        return answered_as(str(decision.person), decision)
+    how, icon = ENDS.get(gate.status, ("answered", "tick"))
+    if gate.status == Gate.Status.ANSWERED:
+        return {"by": "somebody", "answer": gate.answer, "at": gate.ended_at, "icon": icon, "how": how}
+    return {"by": "nobody", "answer": how, "at": gate.ended_at, "icon": icon, "how": how}
+
+
+def answered_as(name: str, decision: Decision) -> dict[str, Any]:
+    """An answer in a list; a known word brings its own icon."""
+    icon, _ = OPTION_ICONS.get(decision.answer.strip().lower(), ("tick", "plain"))
+    how = "answered" if decision.answer else "performed"
+    return {"by": name, "answer": decision.answer or how, "at": decision.at, "icon": icon, "how": how}
 
 
 def deciding(gates: Iterable[Gate]) -> dict[int, Decision]:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_safe
 
 from approvals import selectors
-from approvals.display import deciding, detail_of, row_of
+from approvals.display import answered_as, deciding, detail_of, row_of
 from approvals.people import sees
 from approvals.requests import Said, answer_from, problem_part
 from approvals.shell import shell_of
@@ -144,7 +144,7 @@ def _waiting(request: PageRequest, *, mine: bool) -> tuple[list[dict[str, Any]],
 
 def _answered(request: PageRequest) -> tuple[list[dict[str, Any]], str]:
     found = selectors.answered_by(request.principal, after=_place(request), limit=SIZE)
-    rows = [row_of(row.gate) | {"answered": {"by": "you", "answer": row.answer or "performed", "at": row.at}} for row in found]
+    rows = [row_of(row.gate) | {"answered": answered_as("you", row)} for row in found]
     seen = [row.gate for row in found]
     older = f"{found[-1].at.isoformat()}_{found[-1].pk}".replace("+00:00", "Z") if len(found) == SIZE else ""
     return [row for row, gate in zip(rows, seen, strict=True) if sees(request.principal, gate)], older

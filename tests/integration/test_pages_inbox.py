@@ -8,9 +8,10 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from approvals.services import answer_gate
+from approvals.services import answer_gate, respond
 from hermes_workflow.models import Preference
 from hermes_workflow.rights import VIEWER, Principal
+from hermes_workflow.templatetags.hermes import icon as as_icon
 from runs.models import Event, Gate, Run
 from tests import builders as b
 from tests.fakes import text
@@ -191,3 +192,25 @@ def test_a_viewer_reads_everything_and_is_asked_nothing():
     assert '<span id="count-mine">0</span>' in page
     assert "1 other gate is open for everyone" in page
     assert f'id="gate-row-{gate.pk}"' not in page
+
+
+@pytest.mark.parametrize(("answer", "icon"), [("approve", "tick"), ("reject", "close"), ("later", "tick")])
+def test_a_gate_that_is_over_says_how_it_ended_and_counts_nothing_down(answer, icon):
+    gate, ann = parked(timeout_minutes=60, options=["approve", "reject", "later"]), reviewer("ann")
+    answer_gate(principal=ann, gate_id=gate.pk, answer=answer)
+    page = browser(ann).get(reverse("gate", args=[gate.pk])).text
+    assert "<dt>Ended</dt>" in page
+    assert "min left" not in page
+    row = browser(ann).get("/inbox/?show=answered").text
+    assert f'<span class="tile" title="answered">{as_icon(icon)}</span>' in row
+
+
+def test_a_step_performed_by_hand_last_time_is_called_performed():
+    b.profile(performer="none")
+    ann = reviewer("ann")
+    for _ in range(2):
+        b.started(b.agent("draft"), b.output("out"))
+    first, second = Gate.objects.order_by("pk")
+    respond(principal=ann, run_id=first.run_id, node_id="draft", gate_id=first.pk, output="By hand.", channel="web")
+    page = browser(ann).get(reverse("gate", args=[second.pk])).text
+    assert "Last time you performed this step" in page
