@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
 from approvals import selectors
+from approvals.brief import brief_of
 from approvals.models import Decision
 from hermes_workflow.core.plan import Plan, Step
 from hermes_workflow.core.prompts import rendered
@@ -153,7 +154,7 @@ def _last_time(principal: Principal, earlier: Gate | None) -> dict[str, Any] | N
 
 def agent_of(gate: Gate, plan: Plan, earlier: Gate | None) -> dict[str, Any] | None:
     """What agents said above this gate, for their box; nothing when no agent did."""
-    said = {key: value for key, value in gate.context.items() if key != plan.trigger}
+    said = _said(gate, plan)
     if not said:
         return None
     last = Attempt.objects.filter(run_id=gate.run_id, key__in=said, status=Attempt.Status.DONE).order_by("-id").first()
@@ -165,7 +166,12 @@ def agent_of(gate: Gate, plan: Plan, earlier: Gate | None) -> dict[str, Any] | N
         "html": _together(said),
         "source": shown(next(iter(said.values())) if len(said) == 1 else dict(said)),
         "changes": _changes(earlier, gate) if earlier else [],
+        "brief": brief_of(said),
     }
+
+
+def _said(gate: Gate, plan: Plan) -> dict[str, Any]:
+    return {key: value for key, value in gate.context.items() if key != plan.trigger}
 
 
 def _together(said: Mapping[str, Any]) -> str:

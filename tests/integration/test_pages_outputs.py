@@ -41,3 +41,14 @@ def test_an_output_holds_an_agents_words_in_a_box_of_their_own(performer):
     page = browser(reviewer("ann")).get(f"/runs/{run_id}/").text
     out = page[page.index('region" aria-label="Output of out"') :]
     assert out.index('class="agent-box"') < out.index("From <code>draft</code>, not verified") < out.index("risks")
+
+
+def test_the_answer_panel_of_a_run_shows_what_the_agent_found(performer):
+    performer.does("draft", structured({"risks": 2, "summary": "Two <b>risks</b> were found."}))
+    run_id = b.started(b.agent("draft"), b.approval("review"), b.output("out"))
+    b.work(run_id)
+    page = browser(reviewer("ann")).get(f"/runs/{run_id}/").text
+    panel = page[page.index('id="answer"') : page.index('id="run-answer"')]
+    assert (
+        panel.index("Agent output, not verified") < panel.index("Two &lt;b&gt;risks&lt;/b&gt; were found.") < panel.index("Read all of it")
+    )
