@@ -51,9 +51,7 @@ class Design(models.Model):
     dialect = models.CharField(max_length=16, choices=Dialect, default=Dialect.DESIGN)
     profile = models.ForeignKey(Profile, on_delete=models.PROTECT, related_name="designs")
     workspace = models.CharField(max_length=1024, blank=True)
-    separate_duties = models.BooleanField(
-        default=False, help_text=_("Who starts a run, or saved its version, may not answer its gates.")
-    )
+    separate_duties = models.BooleanField(default=False, help_text=_("Who starts a run, or saved its version, may not answer its gates."))
     current = models.ForeignKey("DesignVersion", on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, editable=False)
