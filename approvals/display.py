@@ -1,6 +1,6 @@
 """What a gate shows on a page: the row in the inbox, the detail, the card on its run."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -20,6 +20,7 @@ from hermes_workflow.rights import Principal
 from hermes_workflow.words import sentence, shown
 from runs import warm
 from runs.models import Attempt, Gate
+from runs.subjects import subjects_of
 from runs.waiting import asked, spoken, then
 
 AGENT = "awaiting_agent"
@@ -28,7 +29,13 @@ ENDS = {"expired": ("timed out", "clock"), "closed": ("closed with its run", "sl
 KINDS = {"add": "add", "+": "add", "-": "del"}
 
 
-def row_of(gate: Gate, *, answered: Decision | None = None) -> dict[str, Any]:
+def rows_of(gates: Sequence[Gate], ends: Mapping[int, Decision]) -> list[dict[str, Any]]:
+    """Gates in a list, in their order."""
+    subjects = subjects_of(gate.run_id for gate in gates)
+    return [_row_of(gate, answered=ends.get(gate.pk), subject=subjects.get(gate.run_id, "")) for gate in gates]
+
+
+def _row_of(gate: Gate, *, answered: Decision | None, subject: str) -> dict[str, Any]:
     """A gate in a list; one that is over says who answered."""
     agent = gate.kind == Gate.Kind.AGENT
     first = gate.question.strip().partition("\n")[0]
@@ -39,6 +46,8 @@ def row_of(gate: Gate, *, answered: Decision | None = None) -> dict[str, Any]:
         "kind": AGENT if agent else gate.kind,
         "question": f"Perform {gate.key}: {first}"[:ROW_LENGTH] if agent else gate.question,
         "name": gate.run.design.slug,
+        "subject": subject,
+        "starter": gate.run.started_by.get_username() if gate.run.started_by else "",
         "waiting_since": gate.waiting_since,
         "deadline": gate.due_at,
         "on_timeout": gate.on_timeout,
@@ -95,7 +104,7 @@ def detail_of(principal: Principal, gate: Gate) -> dict[str, Any]:
     plan = warm.plan_of(gate.run.plan_id)
     is_agent = gate.kind == Gate.Kind.AGENT
     return {
-        "gate": row_of(gate, answered=deciding([gate]).get(gate.pk))
+        "gate": rows_of([gate], deciding([gate]))[0]
         | {
             "question": f"Perform {gate.key}" if is_agent else gate.question,
             "version": gate.run.version.number,

@@ -23,7 +23,6 @@ __all__ = [
 ]  # fmt: skip
 
 RELATED = ("profile", "run__design", "run__version", "run__started_by")
-LISTED = ("profile", "run__design", "run__version")
 UNLISTED = ("run__version__document", "run__version__viewport", "run__version__note", "run__design__description", "profile__settings")
 STATUSES = tuple(Gate.Status.values)
 MAX_ID = 2**63 - 1
@@ -60,7 +59,7 @@ def _seen(principal: Principal, rows: QuerySet[Gate], gate_id: int) -> Gate:
 def inbox(principal: Principal, *, mine: bool = True, status: str = "open", after: Key | None = None, limit: int = 50) -> Page:
     """Gates, oldest waiting first: `mine` are those that ask this principal, else all that they may see."""
     keys = _keys(principal, mine=mine, status=status, after=after, limit=limit + 1)
-    rows = Gate.objects.select_related(*LISTED).defer(*UNLISTED).in_bulk([gate_id for _, gate_id in keys[:limit]])
+    rows = Gate.objects.select_related(*RELATED).defer(*UNLISTED).in_bulk([gate_id for _, gate_id in keys[:limit]])
     items = [rows[gate_id] for _, gate_id in keys[:limit] if gate_id in rows]
     return Page(items, keys[limit - 1] if len(keys) > limit else None)
 
@@ -142,7 +141,9 @@ def decisions_of(gate: Gate) -> list[Decision]:
 def answered_by(principal: Principal, *, after: Key | None = None, limit: int = 50) -> list[Decision]:
     """What the principal answered, newest first, relayed or not; `after` is the (at, id) of the last one shown."""
     mine = (
-        Decision.objects.filter(said).select_related("by", "on_behalf_of", "gate__profile", "gate__run__design").order_by("-at", "-id")
+        Decision.objects.filter(said)
+        .select_related("by", "on_behalf_of", "gate__profile", "gate__run__design", "gate__run__started_by")
+        .order_by("-at", "-id")
         for said in (Q(on_behalf_of=principal.user), Q(by=principal.user, on_behalf_of=None))
     )
     older = Q(at__lte=after[0]) & (Q(at__lt=after[0]) | Q(pk__lt=after[1])) if after else Q()

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_safe
 
 from approvals import selectors
-from approvals.display import answered_as, deciding, detail_of, row_of
+from approvals.display import answered_as, deciding, detail_of, rows_of
 from approvals.people import sees
 from approvals.requests import Said, answer_from, problem_part
 from approvals.shell import shell_of
@@ -139,13 +139,13 @@ def _waiting(request: PageRequest, *, mine: bool) -> tuple[list[dict[str, Any]],
     ends = deciding(faded)
     gates = sorted([*found.items, *faded], key=lambda gate: (gate.waiting_since, gate.pk))
     older = f"{found.next[0].isoformat()}_{found.next[1]}".replace("+00:00", "Z") if found.next else ""
-    return [row_of(gate, answered=ends.get(gate.pk)) for gate in gates], older
+    return rows_of(gates, ends), older
 
 
 def _answered(request: PageRequest) -> tuple[list[dict[str, Any]], str]:
     found = selectors.answered_by(request.principal, after=_place(request), limit=SIZE)
-    rows = [row_of(row.gate) | {"answered": answered_as("you", row)} for row in found]
     seen = [row.gate for row in found]
+    rows = [entry | {"answered": answered_as("you", row)} for entry, row in zip(rows_of(seen, {}), found, strict=True)]
     older = f"{found[-1].at.isoformat()}_{found[-1].pk}".replace("+00:00", "Z") if len(found) == SIZE else ""
     return [row for row, gate in zip(rows, seen, strict=True) if sees(request.principal, gate)], older
 

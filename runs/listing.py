@@ -13,6 +13,7 @@ from hermes_workflow.core.errors import Malformed
 from hermes_workflow.rights import Principal
 from runs import selectors, waiting
 from runs.models import Attempt, Delivery, Event, Gate, Run
+from runs.subjects import subjects_of
 
 SIZE = 50
 MOST_NEW = 100
@@ -100,8 +101,11 @@ def _rows(principal: Principal, runs: list[Run]) -> list[dict[str, Any]]:
     sent: dict[str, list[Delivery]] = defaultdict(list)
     for delivery in Delivery.objects.filter(run_id__in=ids).order_by("id"):
         sent[delivery.run_id].append(delivery)
-    retries = principal.may("operate")
-    return [_row(run, gates.get(run.pk), attempts.get(run.pk), ends.get(run.pk), sent[run.pk], retries) for run in runs]
+    retries, subjects = principal.may("operate"), subjects_of(ids)
+    return [
+        {"subject": subjects.get(run.pk, ""), **_row(run, gates.get(run.pk), attempts.get(run.pk), ends.get(run.pk), sent[run.pk], retries)}
+        for run in runs
+    ]
 
 
 def _first(rows: Iterable[Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from django.http import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from approvals.display import row_of
+from approvals.display import rows_of
 from approvals.selectors import RELATED
 from hermes_workflow.pages import PageRequest, page
 from hermes_workflow.selectors import designs_for
@@ -32,7 +32,7 @@ def search(request: PageRequest) -> HttpResponseBase:
         "q": query,
         "designs": designs_for(principal).filter(Q(slug__icontains=query) | Q(title__icontains=query))[:MOST] if query else [],
         "runs": runs.filter(_names_run(query))[:MOST] if query else [],
-        "gates": [row_of(gate) for gate in _gates(gates, query)] if query else [],
+        "gates": rows_of(list(_gates(gates, query)), {}) if query else [],
     }
     return render(request, "designs/search.html", context)
 

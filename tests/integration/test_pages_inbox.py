@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from approvals.services import answer_gate, respond
 from hermes_workflow.models import Preference
-from hermes_workflow.rights import VIEWER, Principal
+from hermes_workflow.rights import OPERATOR, VIEWER, Principal
 from hermes_workflow.templatetags.hermes import icon as as_icon
 from runs.models import Event, Gate, Run
+from runs.subjects import subjects_of
 from tests import builders as b
 from tests.fakes import text
 from tests.integration.approvals_builders import parked, reviewer
@@ -214,3 +215,16 @@ def test_a_step_performed_by_hand_last_time_is_called_performed():
     respond(principal=ann, run_id=first.run_id, node_id="draft", gate_id=first.pk, output="By hand.", channel="web")
     page = browser(ann).get(reverse("gate", args=[second.pk])).text
     assert "Last time you performed this step" in page
+
+
+def test_gates_of_one_design_are_told_apart_by_what_their_runs_are_about(django_assert_num_queries):
+    olga = b.person("olga", OPERATOR)
+    gates = [parked(by=olga, run={"input": {"text": f"Offer <{number}>" + " more" * 9000}}) for number in range(2)]
+    ann = browser(reviewer("ann"))
+    for page in (ann.get("/inbox/").text, ann.get("/runs/").text):
+        assert page.count("Offer &lt;0&gt; more") >= 1
+        assert page.count("Offer &lt;1&gt; more") >= 1
+    shown = ann.get(reverse("gate", args=[gates[1].pk])).text
+    assert "started by olga" in shown
+    with django_assert_num_queries(1):
+        assert len(subjects_of(gate.run_id for gate in gates)) == 2
