@@ -113,7 +113,7 @@ def detail_of(principal: Principal, gate: Gate) -> dict[str, Any]:
             "asked_says": asked(gate),
             "voted_says": ", ".join(f"{vote['name']} has answered" for vote in gate.votes),
             "stop_says": _stops(gate),
-            "prompt": shown(rendered(gate.question, gate.context)) if is_agent else "",
+            **(_task(gate, plan) if is_agent else {}),
         },
         "agent": None if is_agent else agent_of(gate, plan, earlier),
         "context_rows": [] if is_agent else _given(gate, plan),
@@ -127,6 +127,13 @@ def detail_of(principal: Principal, gate: Gate) -> dict[str, Any]:
         "refresh_url": reverse("gate", args=[gate.pk]),
         "idempotency_key": uuid4().hex,
     }
+
+
+def _task(gate: Gate, plan: Plan) -> dict[str, str]:
+    """What an agent step asks for; the schema its result must have, if any."""
+    step = plan.step.get(gate.key)
+    schema = step.spec.get("schema") if step else None
+    return {"prompt": shown(rendered(gate.question, gate.context)), "schema": "" if schema is None else shown(schema)}
 
 
 def _stops(gate: Gate) -> str:

@@ -23,7 +23,7 @@ class Reason:
 def asked(gate: Gate) -> str:
     """Who is asked: "ann", "group legal", "any reviewer of default"."""
     if gate.kind == Gate.Kind.AGENT:
-        return f"the chat agent, or a person of {gate.profile.name}"
+        return f"the chat agent, or anyone who may perform steps of profile {gate.profile.name}"
     names = list(gate.rules.get("assignees") or [])
     if gate.escalated_at and gate.rules.get("escalate_to"):
         names.append(gate.rules["escalate_to"])

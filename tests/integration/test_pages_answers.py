@@ -169,3 +169,15 @@ def test_what_an_agent_wrote_is_shown_in_its_box_and_cannot_act(performer):
     assert "<img" not in shown
     assert "U+200B" in shown
     assert shown.index('class="agent-box"') < shown.index("Hi</h3>")
+
+
+def test_who_performs_a_step_sees_the_prompt_and_the_schema_on_both_pages():
+    b.profile(performer="none")
+    run_id = b.started(b.agent("draft", schema={"type": "object", "required": ["mood"]}), b.output("out"))
+    gate, client = Gate.objects.get(run_id=run_id), browser(reviewer("ann"))
+    for address in (reverse("gate", args=[gate.pk]), reverse("run", args=[run_id])):
+        page = client.get(address).text
+        assert "What the agent is asked" in page
+        assert "&quot;required&quot;" in page
+        assert page.index("Send as structured") < page.index("Send as text")
+        assert "anyone who may perform steps of profile default" in page
