@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterator
 from csp.constants import SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from csp.middleware import CSPMiddleware, PolicyParts
 from django.conf import settings
-from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
+from hermes_workflow.core.errors import Malformed
+from hermes_workflow.core.text import shorten
 from hermes_workflow.http.errors import API, bad_request
 
 ADMIN = "/admin/"
@@ -32,25 +33,22 @@ def no_nul(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[
     """A NUL is refused here, wherever a page or the database would meet it: no text of people holds one, and PostgreSQL takes none."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        if any(map(_holds_nul, _given(request))):
-            return bad_request(request, BadRequest("NUL"))
+        for name, text in _given(request):
+            if "\x00" in text:
+                return bad_request(request, Malformed(f"{shorten(name)[1:-1]}: must hold no NUL character"))
         return get_response(request)
 
     return middleware
 
 
-def _given(request: HttpRequest) -> Iterator[str]:
-    """The names and values of query, cookies and form; the API reads its own bodies."""
-    yield from request.COOKIES.values()
+def _given(request: HttpRequest) -> Iterator[tuple[str, str]]:
+    """The names and texts of query, cookies and form; the API reads its own bodies."""
+    yield from request.COOKIES.items()
     forms = (request.GET,) if request.path.startswith(API) else (request.GET, request.POST)
     for form in forms:
         for name, values in form.lists():
-            yield name
-            yield from values
-
-
-def _holds_nul(text: str) -> bool:
-    return "\x00" in text
+            yield name, name
+            yield from ((name, text) for text in values)
 
 
 class ContentSecurityPolicy(CSPMiddleware):

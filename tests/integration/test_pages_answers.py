@@ -87,7 +87,6 @@ def test_a_stale_digest_is_refused_and_shown_again(htmx):
         ({"answer": "Approve"}, 400),
         ({"answer": ""}, 400),
         ({"comment": "x" * 2001}, 400),
-        ({"comment": "nul \x00"}, 400),
         ({"idempotency_key": "k" * 256}, 400),
     ],
 )
