@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from approvals.services import answer_gate
+from hermes_workflow.models import Profile
 from runs import worker
 from runs.models import Gate, Notice, Run
 
@@ -178,10 +179,11 @@ def test_triage_with_the_keyboard_alone(seat, people):
 
 def test_a_failed_run_is_retried_from_its_page(seat, people):
     olga = seat(people["olga"])
-    run_id = start(olga, text="")
+    Profile.objects.filter(name="default").update(settings={"argv": ["/nowhere/performer"]})
+    run_id = start(olga)
     work(run_id)
     olga.page.locator(".chip-failed").wait_for(timeout=SOON_MS)
-    assert olga.page.get_by_text("empty_result").first.is_visible()
+    assert olga.page.get_by_text("performer_missing").first.is_visible()
     olga.page.get_by_role("button", name="Retry").first.click()
     olga.page.get_by_text("The run goes on").wait_for()
     assert Run.objects.get().status == "running"
