@@ -65,7 +65,7 @@ def test_from_a_pasted_text_to_a_receipt(seat, people):
     detail.get_by_role("button", name="approve").click()
 
     ann.page.get_by_text("approve recorded").wait_for(timeout=SOON_MS)
-    olga.page.get_by_text("ann answered approve").wait_for(timeout=SOON_MS)
+    olga.page.get_by_text("ann answered approve:").wait_for(timeout=SOON_MS)
     work(run_id)
     olga.page.locator(".chip-done").wait_for(timeout=SOON_MS)
     assert olga.stayed()

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -60,7 +61,8 @@ def houses() -> Iterator[list[House]]:
     yield built
     for house in built:
         for pid in house.alive():
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it ended by itself meanwhile
+                os.kill(pid, signal.SIGKILL)
         house.process.wait(10)
 
 
