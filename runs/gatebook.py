@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
+from django.db.models import QuerySet
 
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.plan import Plan
@@ -58,9 +59,8 @@ def _ask(gate: Gate, names: list[str]) -> None:
 
 def add_vote(run_id: str, event: Event) -> None:
     """Keep who said what, for `k of n`."""
-    gate = _gate(run_id, event)
-    gate.votes = [*gate.votes, vote_row(event)]
-    gate.save(update_fields=["votes"])
+    gate_id, votes = _round(run_id, event).values_list("pk", "votes").get()
+    Gate.objects.filter(pk=gate_id).update(votes=[*votes, vote_row(event)])
 
 
 def vote_row(event: Event) -> dict[str, Any]:
@@ -72,10 +72,9 @@ def vote_row(event: Event) -> dict[str, Any]:
 
 def end(run_id: str, event: Event, status: str) -> None:
     """The round is over: answered, expired or closed."""
-    gate = _gate(run_id, event)
-    columns = ended(event, status)
-    Gate.objects.filter(pk=gate.pk).update(**columns)
-    gate.audiences.update(open=False)
+    over = _round(run_id, event)
+    over.update(**ended(event, status))
+    GateAudience.objects.filter(gate_id__in=over.values("pk")).update(open=False)
 
 
 def ended(event: Event, status: str) -> dict[str, Any]:
@@ -94,7 +93,7 @@ def close_all(*, run_id: str, keys: list[str] | None, at: datetime | None) -> No
 
 def escalate(run_id: str, event: Event) -> None:
     """Ask `escalate_to` as well and tell them once; the gate keeps waiting."""
-    gate = _gate(run_id, event)
+    gate = _round(run_id, event).get()
     gate.escalated_at = event.at
     gate.save(update_fields=["escalated_at"])
     if target := event.data["to"]:
@@ -104,5 +103,5 @@ def escalate(run_id: str, event: Event) -> None:
         notification.notify(target=target, run_id=run_id, source=source, title=title, text=gate.question)
 
 
-def _gate(run_id: str, event: Event) -> Gate:
-    return Gate.objects.get(run_id=run_id, key=event.key, round=event.data["round"])
+def _round(run_id: str, event: Event) -> QuerySet[Gate]:
+    return Gate.objects.filter(run_id=run_id, key=event.key, round=event.data["round"])
