@@ -5,12 +5,19 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
+from django.db import connection
 from django.db.models import QuerySet
 
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.plan import Plan
 from runs.models import Gate, GateAudience
 from runs.seams import notification
+from runs.statements import Statement, execute
+
+# Plain SQL where an answer is recorded: building these two queries cost a fifth of answering.
+_OVER = "UPDATE runs_gate SET status = %s, answer = %s, ended_at = %s WHERE run_id = %s AND key = %s AND round = %s"
+_UNASKED = """UPDATE runs_gateaudience SET open = %s
+    WHERE gate_id = (SELECT id FROM runs_gate WHERE run_id = %s AND key = %s AND round = %s)"""
 
 
 def open_gate(run_id: str, profile_id: int, plan: Plan, event: Event) -> None:
@@ -72,9 +79,9 @@ def vote_row(event: Event) -> dict[str, Any]:
 
 def end(run_id: str, event: Event, status: str) -> None:
     """The round is over: answered, expired or closed."""
-    over = _round(run_id, event)
-    over.update(**ended(event, status))
-    GateAudience.objects.filter(gate_id__in=over.values("pk")).update(open=False)
+    place, columns = [run_id, event.key, event.data["round"]], ended(event, status)
+    at = connection.ops.adapt_datetimefield_value(columns["ended_at"])
+    execute([Statement(_OVER, [columns["status"], columns["answer"], at, *place]), Statement(_UNASKED, [False, *place])])
 
 
 def ended(event: Event, status: str) -> dict[str, Any]:
