@@ -38,6 +38,8 @@ class Run(models.Model):
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="runs")
     start_key = models.CharField(max_length=255, null=True)
     start_digest = models.CharField(max_length=71, blank=True)
+    schedule = models.ForeignKey("hermes_workflow.Schedule", on_delete=models.SET_NULL, null=True, related_name="runs")
+    slot = models.DateTimeField(null=True)
     parent = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="children")
     status = models.CharField(max_length=20, choices=Status, default=Status.RUNNING)
     seq = models.PositiveIntegerField(default=0)
@@ -49,7 +51,11 @@ class Run(models.Model):
     ended_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["started_by", "start_key"], name="run_start_key_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["started_by", "start_key"], name="run_start_key_once"),
+            models.UniqueConstraint(fields=["start_key"], condition=Q(started_by=None), name="run_start_key_of_nobody"),
+            models.UniqueConstraint(fields=["schedule", "slot"], name="run_slot_once"),
+        ]
         indexes = [
             models.Index(fields=["profile", "-created_at", "-id"], name="run_by_profile"),
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="run_due"),
@@ -109,6 +115,7 @@ class Attempt(models.Model):
         indexes = [
             models.Index(fields=["ready_at"], condition=Q(status="ready"), name="attempt_ready"),
             models.Index(fields=["lease_until"], condition=Q(status="leased"), name="attempt_leased"),
+            models.Index(fields=["ended_at"], condition=Q(status="cancelled") & ~Q(ref=""), name="attempt_to_stop"),
         ]
 
     def __str__(self) -> str:
@@ -228,6 +235,8 @@ class Session(models.Model):
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="session")
     profile = models.CharField(max_length=64)
     model = models.CharField(max_length=200, blank=True)
+    external_id = models.CharField(max_length=255, blank=True)
+    usage = JSONText(default=dict)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 

@@ -1,15 +1,13 @@
 """What starts, reads and moves runs: rights and refusals first, then one turn of the engine."""
 
-import re
 from datetime import timedelta
 from typing import Any
 
-from django.db import IntegrityError
 from django.utils import timezone
 
 from hermes_workflow.core import events as e
-from hermes_workflow.core.documents import check_value, digest
-from hermes_workflow.core.errors import Conflict, KeyReused, Malformed, NeedsNewerCode, NotFound
+from hermes_workflow.core.documents import check_value
+from hermes_workflow.core.errors import Conflict, Malformed
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import INPUT_SEQ, has_output, seqs_for
@@ -18,14 +16,12 @@ from hermes_workflow.core.scheduler import tests_for
 from hermes_workflow.core.states import FAILED, FALSE, SKIPPED
 from hermes_workflow.models import Design, DesignVersion
 from hermes_workflow.rights import Principal
-from runs import documents, engine, pulse, selectors, warm
+from runs import documents, engine, pulse, selectors, starts
 from runs.engine import Turn
 from runs.models import Gate, Run
 
-WORKFLOW_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 RETRY_STAMP = timedelta(seconds=600)
 READS = 5
-PERFORM = ("host", "caller")
 
 
 def start_run(
@@ -44,53 +40,10 @@ def start_run(
     """
     principal.require("start")
     check_value({"idempotency_key": key})
-    given = _checked_start(design, input, perform, workflow_id)
-    fingerprint = digest({"design": design.slug, **given, "workflow_id": workflow_id})
-    if key and (known := _started_before(principal, key, fingerprint)):
-        return known, False
-    version = design.current
-    if version is None:
-        raise NotFound(f"{design.slug} has no version")
-    run = Run(
-        workflow_id=workflow_id,
-        design=design,
-        version=version,
-        profile=design.profile,
-        plan_id=version.plan_id,
-        origin=origin,
-        started_by=principal.user,
-        start_key=key,
-        start_digest=fingerprint if key else "",
+    wanted = starts.Start(
+        design=design, input=input, origin=origin, starter=principal.user, perform=perform, workflow_id=workflow_id, key=key
     )
-    plan = _readable(version.plan_id)
-    tests = tests_for(plan, plan.trigger, given["input"])
-    try:
-        data = {"perform": perform, "version": version.number, "plan": plan.digest, "tests": tests}
-        engine.start(run, plan, Event(e.RUN_STARTED, "", data, body=given["input"]))
-    except IntegrityError:
-        if key and (known := _started_before(principal, key, fingerprint)):
-            return known, False
-        raise Conflict(f"a run with the workflow id {workflow_id} exists already") from None
-    return run, True
-
-
-def _checked_start(design: Design, input: Any, perform: Any, workflow_id: Any) -> dict[str, Any]:
-    value = {} if input is None else input
-    if not isinstance(value, dict):
-        raise Malformed("input: must be an object")
-    check_value(value)
-    if perform not in PERFORM:
-        raise Malformed(f"perform: must be {' or '.join(PERFORM)}")
-    if workflow_id is not None and not (isinstance(workflow_id, str) and WORKFLOW_ID.match(workflow_id)):
-        raise Malformed("workflow_id: must be 1 to 128 of letters, digits, dot, colon, dash and underscore")
-    return {"input": value, "perform": perform}
-
-
-def _started_before(principal: Principal, key: str, fingerprint: str) -> Run | None:
-    known = Run.objects.filter(started_by=principal.user, start_key=key).select_related(*selectors.RELATED).first()
-    if known and known.start_digest != fingerprint:
-        raise KeyReused
-    return known
+    return starts.start(wanted)
 
 
 def read_run(*, principal: Principal, run_id: str) -> dict[str, Any]:
@@ -224,11 +177,4 @@ def _newer(run: Run, plan: Plan) -> tuple[DesignVersion, Plan] | None:
     current = design.current
     if current is None or current.plan_id == plan.digest:
         return None
-    return current, _readable(current.plan_id)
-
-
-def _readable(plan_id: str) -> Plan:
-    plan = warm.plan_of(plan_id)
-    if plan.unknown:
-        raise NeedsNewerCode(plan.unknown)
-    return plan
+    return current, starts.readable(current.plan_id)

@@ -90,7 +90,7 @@ class SlowPerformer:
     def __init__(self, milliseconds: int) -> None:
         self.milliseconds = milliseconds
 
-    def perform(self, assignment: Any, *, cancelled: Callable[[], bool]) -> Any:
+    def perform(self, assignment: Any, *, cancelled: Callable[[], bool], say: Any = None) -> Any:
         """The number of the try."""
         from runs.seams.base import Performed
 

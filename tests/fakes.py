@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hermes_workflow.core.failures import HINTS
-from runs.seams.base import Again, Assignment, Failed, Outcome, Performed
+from runs.seams.base import Again, Assignment, Failed, Outcome, Performed, Say, unheard
 
 Move = Outcome | Exception | Callable[[Assignment], Outcome]
 
@@ -46,7 +46,7 @@ class ScriptedPerformer:
         """The assignments of a node so far."""
         return [assignment for assignment in self.seen if assignment.node_id == node]
 
-    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool]) -> Outcome:
+    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool], say: Say = unheard) -> Outcome:
         """The next move."""
         self.seen.append(assignment)
         moves = self.moves.get(assignment.node_id)

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from hermes_workflow.http.bodies import Anyhow, Anything, Body, Choice, Text
 from runs.documents import instant
 from runs.models import Event, Session
-from runs.services import PERFORM
+from runs.starts import PERFORM
 
 REASON_LIMIT = 500
 

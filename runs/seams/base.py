@@ -40,11 +40,17 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Performed:
-    """The step's value: JSON when `structured`, else text. `provenance` says who did it, in a few short strings."""
+    """The step's value: JSON when `structured`, else text.
+
+    `provenance` says who did it, in a few short strings; `usage` counts what it cost; `session` is the performer's own name for the
+    conversation.
+    """
 
     value: Any
     structured: bool
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +74,19 @@ class Again:
 
 Outcome = Performed | Failed | Again
 
+Say = Callable[[str], None]
+"""Hears a piece of what the performer is writing, as it is written; cheap, and never raises."""
+
+
+def unheard(piece: str) -> None:
+    """Nobody reads along."""
+
 
 class Performer(Protocol):
     """Does a step, in no transaction. `cancelled` is cheap and may be asked often; once true, stop and leave nothing running."""
 
     keeps_transcript: bool
 
-    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool]) -> Outcome:
+    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool], say: Say = unheard) -> Outcome:
         """Answer with an outcome; a known failure is a `Failed`, never an exception."""
         ...

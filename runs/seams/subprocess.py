@@ -11,7 +11,7 @@ from hermes_workflow.core.errors import Malformed
 from hermes_workflow.core.failures import diagnose, hint_for
 from runs.seams import redaction
 from runs.seams.answers import Unusable, read_answer
-from runs.seams.base import Assignment, Failed, Outcome
+from runs.seams.base import Assignment, Failed, Outcome, Say, unheard
 from runs.seams.processes import Ended, Limits, run
 from runs.seams.program import Program, workplace
 
@@ -24,7 +24,7 @@ class SubprocessPerformer:
 
     keeps_transcript = True
 
-    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool]) -> Outcome:
+    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool], say: Say = unheard) -> Outcome:
         """The program's answer, or why there is none; whatever happens, none of its processes is left."""
         try:
             program = Program.read(assignment.settings)

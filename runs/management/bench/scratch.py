@@ -10,7 +10,7 @@ from django.db import connection
 from hermes_workflow.models import Profile
 from hermes_workflow.rights import Principal
 from runs import assignments, performers, warm
-from runs.seams.base import Assignment, Performed
+from runs.seams.base import Assignment, Performed, Say, unheard
 
 ECHO = "echo"
 
@@ -20,7 +20,7 @@ class EchoPerformer:
 
     keeps_transcript = False
 
-    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool]) -> Performed:
+    def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool], say: Say = unheard) -> Performed:
         """Answer at once."""
         return Performed({"n": assignment.number}, structured=True)
 
