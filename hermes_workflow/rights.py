@@ -21,10 +21,13 @@ MAY: dict[str, frozenset[str]] = {
     "answer": frozenset({ADMIN, REVIEWER}),
     "perform": frozenset({ADMIN, DESIGNER, OPERATOR, REVIEWER, BOT}),
     "relay": frozenset({BOT}),
+    "send": frozenset({BOT}),
 }
-"""What each role may do: `design` saves and deletes designs, `operate` retries, cancels and signals runs, `perform` answers agent steps."""
+"""What each role may do: `design` saves and deletes designs, `operate` retries, cancels and signals runs, `perform` answers agent steps,
+`send` lets runs that a bot starts send to channels."""
 
-BOT_SCOPES = ("read", "start", "perform", "relay")
+BOT_SCOPES = ("read", "start", "perform", "relay", "send")
+NAMED_SCOPES = frozenset({"send"})  # a bot has them only when its token names them
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,10 @@ class Principal:
             return False
         if self.token and self.token.scopes and action not in self.token.scopes:
             return False
-        return action in BOT_SCOPES if self.is_bot else bool(self.roles & MAY[action])
+        if not self.is_bot:
+            return bool(self.roles & MAY[action])
+        named = bool(self.token and action in self.token.scopes)
+        return action in BOT_SCOPES and (named or action not in NAMED_SCOPES)
 
     def require(self, action: str) -> None:
         """Raises Forbidden, saying which roles may."""

@@ -13,7 +13,7 @@ from hermes_workflow.admin.access import AdminsOnly, principal
 from hermes_workflow.admin.shown import Shown
 from hermes_workflow.core.errors import HermesError
 from hermes_workflow.models import Attachment, Token
-from hermes_workflow.rights import BOT_SCOPES
+from hermes_workflow.rights import BOT_SCOPES, NAMED_SCOPES
 from hermes_workflow.tokens import NAME_LIMIT, issue_token
 from hermes_workflow.words import size
 
@@ -26,7 +26,9 @@ class BotToken(forms.Form):
     name = forms.CharField(max_length=NAME_LIMIT, help_text="What the token is for.")
     user = forms.CharField(max_length=150, required=False, label="Bot user", help_text="Made if it is new; blank: named after the token.")
     scopes = forms.MultipleChoiceField(
-        choices=[(scope, scope) for scope in BOT_SCOPES], required=False, help_text="Nothing chosen: all that a bot may do."
+        choices=[(scope, scope) for scope in BOT_SCOPES],
+        required=False,
+        help_text="Nothing chosen: all but send. With send, runs that the bot starts may deliver to channels, once a person confirmed.",
     )
     days = forms.IntegerField(min_value=1, max_value=3650, required=False, label="Valid for days", help_text="Blank: as configured.")
 
@@ -51,7 +53,7 @@ class TokenAdmin(AdminsOnly):
     @display(description="Scopes")
     def reach(self, token: Token) -> str:
         """What it is limited to."""
-        return ", ".join(token.scopes) or "all that its user may do"
+        return ", ".join(token.scopes) or ("all that a bot may do, but send" if token.bot else "all that its user may do")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nobody changes a token."""
@@ -63,7 +65,11 @@ class TokenAdmin(AdminsOnly):
         who.require("design")
         if not who.is_admin:
             return self._page(request, BotToken(), status=403)
-        form = BotToken(request.POST) if request.method == "POST" else BotToken(initial={"scopes": BOT_SCOPES})
+        form = (
+            BotToken(request.POST)
+            if request.method == "POST"
+            else BotToken(initial={"scopes": [scope for scope in BOT_SCOPES if scope not in NAMED_SCOPES]})
+        )
         if not form.is_bound or not form.is_valid():
             return self._page(request, form, status=400 if form.is_bound else 200)
         given = form.cleaned_data
