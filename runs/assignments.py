@@ -18,6 +18,8 @@ from runs.seams.deliver import Parcel
 from runs.seams.subprocess import SubprocessPerformer
 
 STEP_SECONDS = 600.0  # when neither the node nor the profile says otherwise
+MOST_NAMED = 10
+MSG_CHARS = 300
 
 PERFORMERS: dict[str, Performer] = {Profile.Performer.SUBPROCESS: SubprocessPerformer()}
 
@@ -61,9 +63,26 @@ def _performance(lease: Lease, turn: Turn, step: Step) -> Work:
     if found.performer == Profile.Performer.NONE:
         return Unperformed(f"profile {name} has no performer")
     wanted = step.spec.get("model") or ""
-    if wanted and wanted != found.model and not found.allow_model_override:
-        return Failed("model_denied", f"profile {name} does not allow the model {wanted}", hint_for("model_denied"))
-    return Performance(_assignment(lease, turn, step, found, wanted or found.model), PERFORMERS[found.performer])
+    refusal = refused(found, wanted)
+    return refusal or Performance(_assignment(lease, turn, step, found, wanted or found.model), PERFORMERS[found.performer])
+
+
+def refused(found: Performing, model: str) -> Failed | None:
+    """Why the profile cannot perform a step that asks for `model`; the empty model is the profile's own."""
+    if found.performer not in PERFORMERS:
+        return Failed(
+            "performer_missing", f"profile {found.profile} asks for the unknown performer {found.performer}", hint_for("performer_missing")
+        )
+    if not model or model == found.model:
+        return None
+    if not found.allow_model_override:
+        return Failed("model_denied", f"profile {found.profile} does not allow the model {model}", hint_for("model_denied"))
+    if found.catalogue and model not in found.catalogue:
+        offered = ", ".join(found.catalogue[:MOST_NAMED])
+        return Failed(
+            "model_unknown", f"profile {found.profile} has no model {model}; it has {offered}"[:MSG_CHARS], hint_for("model_unknown")
+        )
+    return None
 
 
 def _assignment(lease: Lease, turn: Turn, step: Step, found: Performing, model: str) -> Assignment:
@@ -72,7 +91,7 @@ def _assignment(lease: Lease, turn: Turn, step: Step, found: Performing, model: 
     if turn.plan.trigger in context:
         context = {"input": context.pop(turn.plan.trigger), **context}
     correlation = correlation_id(lease.run_id, step.id)
-    minutes = step.spec.get("timeout_minutes")
+    minutes = step.spec.get("timeout_minutes") or found.timeout_minutes
     return Assignment(
         run_id=lease.run_id,
         node_id=step.id,

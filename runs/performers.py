@@ -24,6 +24,21 @@ class Performing:
     settings: dict[str, Any]
     model: str
     allow_model_override: bool
+    catalogue: tuple[str, ...] = ()
+    timeout_minutes: int | None = None
+
+    @classmethod
+    def of(cls, row: Profile) -> "Performing":
+        """What the row says."""
+        return cls(
+            profile=row.name,
+            performer=row.performer,
+            settings=row.settings,
+            model=row.model,
+            allow_model_override=row.allow_model_override,
+            catalogue=tuple(row.catalogue),
+            timeout_minutes=row.timeout_minutes,
+        )
 
 
 def performing(name: str) -> Performing | None:
@@ -31,8 +46,8 @@ def performing(name: str) -> Performing | None:
     name = name or settings.HERMES_DEFAULT_PROFILE
     at, found = _known.get(name, (0.0, None))
     if time.monotonic() - at > FRESH_FOR or at == 0.0:
-        row = Profile.objects.filter(name=name).values("performer", "settings", "model", "allow_model_override").first()
-        found = Performing(profile=name, **row) if row else None
+        row = Profile.objects.filter(name=name).first()
+        found = Performing.of(row) if row else None
         _known[name] = (time.monotonic(), found)
     return found
 
