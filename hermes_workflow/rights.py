@@ -26,8 +26,8 @@ MAY: dict[str, frozenset[str]] = {
 """What each role may do: `design` saves and deletes designs, `operate` retries, cancels and signals runs, `perform` answers agent steps,
 `send` lets runs that a bot starts send to channels."""
 
-BOT_SCOPES = ("read", "start", "perform", "relay", "send")
-NAMED_SCOPES = frozenset({"send"})  # a bot has them only when its token names them
+BOT_SCOPES = ("read", "start", "perform", "relay", "send", "design", "operate")
+NAMED_SCOPES = frozenset({"send", "design", "operate"})  # a bot has them only when its token names them
 
 
 @dataclass(frozen=True)
