@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from hermes_workflow import programs, references
+from hermes_workflow import programs, references, triggers
 from hermes_workflow.core.documents import check_value, digest
 from hermes_workflow.core.errors import Conflict, Invalid, Malformed, NotFound, Stale
 from hermes_workflow.core.text import shorten
@@ -58,6 +58,7 @@ def save_design(
     principal.require("design")
     check_slug(name)
     defects = check_document(principal, dialect, document, _present_profile(principal, name, profile))
+    defects = defects or list(triggers.defects_of(name, document))
     if defects:
         raise Invalid(f"{len(defects)} defect{'s' if len(defects) > 1 else ''} in the workflow", defects=defects)
     plan = programs.compile_document(dialect, document)
@@ -73,6 +74,7 @@ def save_design(
                     setattr(design, field, value)
             design.current = _new_version(principal, design, document, plan, note)
             design.save()
+            triggers.follow(design, document, principal.user)
     except IntegrityError:
         raise Conflict(f"{name} was saved by somebody else at the same time", hint="load it again, then save") from None
     return design.current
@@ -125,4 +127,6 @@ def delete_design(*, principal: Principal, design: Design) -> None:
     principal.require("design")
     if design.profile_id not in principal.profile_ids:
         raise NotFound(f"there is no design {design.slug}")
-    Design.objects.filter(pk=design.pk, deleted_at=None).update(deleted_at=timezone.now())
+    with transaction.atomic():
+        Design.objects.filter(pk=design.pk, deleted_at=None).update(deleted_at=timezone.now())
+        triggers.forget(design)

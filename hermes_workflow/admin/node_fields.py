@@ -39,7 +39,8 @@ OWN: dict[str, tuple[NodeField, ...]] = {
     "trigger": (
         NodeField("cron", "Cron", mono=True, help="Blank means on request."),
         NodeField("timezone", "Timezone", help="Of the cron line, such as Europe/Berlin."),
-        NodeField("hook", "Inbound webhook", mono=True, help="The slug of a webhook that starts it."),
+        NodeField("hook", "Inbound webhook", mono=True, help="A slug: signed calls to /api/hooks/<slug>/ start it."),
+        NodeField("schema", "Input schema", "json", wide=True, mono=True, help="A JSON Schema for what a webhook sends; blank means any."),
     ),
     "agent": (
         NodeField("prompt", "Prompt", "text", wide=True),

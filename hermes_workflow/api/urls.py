@@ -4,9 +4,10 @@ from django.urls import re_path
 
 from approvals import api as approvals
 from hermes_workflow.api import designs, people, schema
+from hermes_workflow.api.tools import doors as tools
 from hermes_workflow.http.endpoint import route
 from hermes_workflow.http.errors import no_such_address
-from runs.api import reading, starting, steering
+from runs.api import hooks, reading, starting, steering
 
 urlpatterns = [
     *route("schema/", schema.Schema, "api-schema"),
@@ -30,7 +31,10 @@ urlpatterns = [
     *route("gates/<str:gate_id>/", approvals.OneGate, "api-gate"),
     *route("gates/<str:gate_id>/answer/", approvals.Answer, "api-gate-answer"),
     *route("profiles/", people.Profiles, "api-profiles"),
+    *route("hooks/<str:slug>/", hooks.Hook, "api-hook"),
     *route("tokens/", people.Tokens, "api-tokens"),
     *route("tokens/<str:token_id>/", people.OneToken, "api-token"),
+    *route("tools/", tools.Tools, "api-tools"),
+    *route("tools/<str:name>/", tools.OneTool, "api-tool"),
     re_path("", no_such_address),
 ]

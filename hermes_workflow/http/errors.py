@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from math import ceil
 from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -108,6 +109,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     headers = headers_of(refusal)
     if challenge := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
+    if isinstance(error, exceptions.Throttled) and error.wait:
+        headers["Retry-After"] = str(ceil(error.wait))
     if isinstance(error, exceptions.MethodNotAllowed):
         headers["Allow"] = ", ".join(context["view"].allowed_methods)
     return Response(refusal.document(), status=refusal.status, headers=headers)

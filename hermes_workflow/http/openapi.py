@@ -43,6 +43,7 @@ MEANING = {
     413: "Too large",
     415: "The body is not application/json",
     422: "The workflow is not valid: `defects` says where",
+    429: "Too many requests; `Retry-After` says when to come back",
 }
 
 

@@ -181,11 +181,12 @@ def deliveries(graph: Graph) -> Iterator[Defect]:
 
 
 def triggers(graph: Graph) -> Iterator[Defect]:
-    """A trigger's cron and timezone are short texts, its hook the slug of an inbound webhook."""
+    """A trigger's cron and timezone are short texts, its hook the slug of an inbound webhook, its schema for what comes in an object."""
     nodes = graph.of["trigger"]
     yield from _each(nodes, "cron", _line, f"must be text of at most {MAX_LINE} characters")
     yield from _each(nodes, "timezone", _line, f"must be text of at most {MAX_LINE} characters")
     yield from _each(nodes, "hook", _slug, "must be the slug of a webhook: 1-64 of a-z 0-9 _ . -, starting with a letter or digit")
+    yield from _each(nodes, "schema", lambda value: isinstance(value, dict), "must be a JSON Schema object")
 
 
 def notes(graph: Graph) -> Iterator[Defect]:
