@@ -10,11 +10,14 @@ from django.db.models import QuerySet
 
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.plan import Plan
+from hermes_workflow.fields import dumps
 from runs.models import Gate, GateAudience
 from runs.seams import notification
 from runs.statements import Statement, execute
 
-# Plain SQL where an answer is recorded: building these two queries cost a fifth of answering.
+# Plain SQL where an answer is recorded: building these queries cost a third of answering.
+_VOTED = """UPDATE runs_gate SET votes = CASE WHEN votes = '[]' THEN '[' ELSE substr(votes, 1, length(votes) - 1) || ',' END || %s || ']'
+    WHERE run_id = %s AND key = %s AND round = %s"""
 _OVER = "UPDATE runs_gate SET status = %s, answer = %s, ended_at = %s WHERE run_id = %s AND key = %s AND round = %s"
 _UNASKED = """UPDATE runs_gateaudience SET open = %s
     WHERE gate_id = (SELECT id FROM runs_gate WHERE run_id = %s AND key = %s AND round = %s)"""
@@ -65,9 +68,8 @@ def _ask(gate: Gate, names: list[str]) -> None:
 
 
 def add_vote(run_id: str, event: Event) -> None:
-    """Keep who said what, for `k of n`."""
-    gate_id, votes = _round(run_id, event).values_list("pk", "votes").get()
-    Gate.objects.filter(pk=gate_id).update(votes=[*votes, vote_row(event)])
+    """Keep who said what, for `k of n`. The column is the text of a list, so that a vote is appended without reading the others."""
+    execute([Statement(_VOTED, [dumps(vote_row(event)), run_id, event.key, event.data["round"]])])
 
 
 def vote_row(event: Event) -> dict[str, Any]:
