@@ -20,6 +20,7 @@ from tests import builders as b
 from tests.api import Api, error_of
 from tests.bad_inputs import bad_inputs
 
+ORDINARY = "J021"  # names a field that no form has; here the body is the run's input, and any field is
 SECRET = "correct horse battery staple"
 SCHEMA = {"type": "object", "required": ["order"], "properties": {"order": {"type": "integer"}}}
 
@@ -82,11 +83,19 @@ def test_another_body_under_the_same_request_id_is_a_conflict(hook):
 
 
 def test_a_recorded_call_is_not_played_again_under_another_request_id(hook):
-    at = time.time()
+    at = time.time() - 30
     call({"order": 7}, at=at)
     assert "another X-Request-ID" in error_of(call({"order": 7}, at=at, request_id="r-2", status=409))
     call({"order": 7}, at=at - 1, request_id="r-2")
     assert Run.objects.count() == 2
+
+
+def test_two_events_of_one_second_may_be_equal(hook):
+    at = time.time()
+    first = call({"order": 7}, at=at)
+    second = call({"order": 7}, at=at, request_id="r-2")
+    assert first["run_id"] != second["run_id"]
+    assert call({"order": 7}, at=at, request_id="r-2", status=200)["run_id"] == second["run_id"]
 
 
 @pytest.mark.parametrize("off", [-400, 400, -301, 310, -(10**9)])
@@ -196,7 +205,7 @@ def test_only_a_strict_object_is_a_body(hook, body):
     assert not Run.objects.exists()
 
 
-@pytest.mark.parametrize("bad", [pytest.param(bad, id=bad.id) for bad in bad_inputs("json", kind="raw")])
+@pytest.mark.parametrize("bad", [pytest.param(bad, id=bad.id) for bad in bad_inputs("json", kind="raw") if bad.id != ORDINARY])
 def test_a_hostile_body_is_refused(hook, bad):
     raw = bad.value if isinstance(bad.value, bytes) else str(bad.value).encode("utf-8", "surrogatepass")
     began = time.thread_time()
