@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from hermes_workflow.core.prompts import rendered
 
@@ -43,7 +43,7 @@ class Performed:
     """The step's value: JSON when `structured`, else text.
 
     `provenance` says who did it, in a few short strings; `usage` counts what it cost; `session` is the performer's own name for the
-    conversation.
+    conversation, `said` what was said in it between the prompt and the value, as `(role, text)`.
     """
 
     value: Any
@@ -51,17 +51,24 @@ class Performed:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     usage: Mapping[str, Any] = field(default_factory=dict)
     session: str = ""
+    said: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """One try that failed. `kind` is one of `core.failures.HINTS`; `retry_after` is the performer's own wish, in seconds."""
+    """One try that failed. `kind` is one of `core.failures.HINTS`; `retry_after` is the performer's own wish, in seconds.
+
+    `usage`, `session` and `said` are as those of `Performed`.
+    """
 
     kind: str
     msg: str
     hint: str
     retry_after: float | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    session: str = ""
+    said: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,4 +96,13 @@ class Performer(Protocol):
 
     def perform(self, assignment: Assignment, *, cancelled: Callable[[], bool], say: Say = unheard) -> Outcome:
         """Answer with an outcome; a known failure is a `Failed`, never an exception."""
+        ...
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A performer whose work goes on elsewhere, under a `ref`, while no worker holds it."""
+
+    def stop(self, settings: Mapping[str, Any], ref: str) -> bool:
+        """Have that work end, in no transaction. False when it could not be told and may be asked again; never raises for what it meets."""
         ...

@@ -5,11 +5,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from hermes_workflow.core.errors import Malformed
 from runs.seams.processes import GRACE, STDERR_LIMIT, STDOUT_LIMIT
+from runs.seams.settings import number, only_known, words
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 LARGEST_LIMIT = 64 * 1_048_576
@@ -30,8 +31,7 @@ class Program:
     @classmethod
     def read(cls, settings: Mapping[str, Any]) -> "Program":
         """The program that `settings` describe. Raises Malformed naming the setting."""
-        if unknown := sorted(map(str, settings.keys() - {field.name for field in fields(cls)})):
-            raise Malformed(f"unknown setting of the performer: {', '.join(unknown)[:80]}")
+        only_known(settings, cls)
         if not settings.get("argv"):
             raise Malformed("argv of the performer is missing")
         return cls(
@@ -51,22 +51,6 @@ class Program:
         """All that the program sees of our environment."""
         chosen = {name: os.environ[name] for name in (*PASSED_ON, *self.env) if name in os.environ}
         return {"PATH": os.defpath, **chosen, "HOME": home, "TMPDIR": home}
-
-
-def words(settings: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """A list of texts, none of them empty. Raises Malformed."""
-    given = settings.get(name, ())
-    if not isinstance(given, list | tuple) or not all(isinstance(word, str) and word and "\0" not in word for word in given):
-        raise Malformed(f"{name} of the performer must be a list of texts")
-    return tuple(given)
-
-
-def number(settings: Mapping[str, Any], name: str, default: float, largest: float) -> float:
-    """A number above 0. Raises Malformed."""
-    given = settings.get(name, default)
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= largest:
-        raise Malformed(f"{name} of the performer must be a number above 0 and at most {largest:g}")
-    return given
 
 
 @contextmanager
