@@ -54,11 +54,11 @@ class AnswerBody(ReplyBody):
 class RespondBody(ReplyBody):
     """An answer to the gate at a node, or the result of the agent step that waits there."""
 
-    node_id = Text(max_length=NODE_LIMIT)
+    node_id = Text(max_length=NODE_LIMIT, help_text="Where the run waits: node_id of its pending")
     gate_id = Whole(required=False, min_value=1, max_value=BIGGEST)
-    answer = Anything(required=False)
-    structured = Anything(required=False)
-    output = Anything(required=False)
+    answer = Anything(required=False, help_text="At a gate: one of the options, exactly")
+    structured = Anything(required=False, help_text="The result of an agent step as JSON, which conditions can read")
+    output = Anything(required=False, help_text="The result of an agent step as text")
 
 
 class DecisionShape(serializers.Serializer):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
@@ -89,6 +89,14 @@ class Principal:
     def profile_ids(self) -> frozenset[int]:
         """The profiles this principal belongs to; an admin belongs to all."""
         return frozenset(profiles_for(self).values_list("id", flat=True))
+
+
+class Asking(Protocol):
+    """Anything that says who asks: a view, the call of a tool."""
+
+    @property
+    def principal(self) -> Principal:
+        """Who asks."""
 
 
 def readers_of(profile: Profile) -> QuerySet[User]:

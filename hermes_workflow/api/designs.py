@@ -20,15 +20,16 @@ from hermes_workflow.http.openapi import documented, page_of
 from hermes_workflow.http.paging import page
 from hermes_workflow.http.queries import PAGING, text
 from hermes_workflow.models import Design
+from hermes_workflow.rights import Asking
 from hermes_workflow.selectors import design_for, designs_for, versions_of
 from hermes_workflow.services import SLUG, check_document, delete_design, save_design
 
 
-def design_named(endpoint: Endpoint, name: str) -> Design:
+def design_named(asking: Asking, name: str) -> Design:
     """The design of an address. Raises NotFound, also for what can be no name."""
     if not SLUG.match(name):
         raise NotFound("there is no such design")
-    return design_for(endpoint.principal, name)
+    return design_for(asking.principal, name)
 
 
 class Designs(Endpoint):

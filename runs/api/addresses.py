@@ -3,7 +3,7 @@
 import re
 
 from hermes_workflow.core.errors import NotFound
-from hermes_workflow.http.endpoint import Endpoint
+from hermes_workflow.rights import Asking
 from runs.models import Run
 from runs.selectors import run_for
 from runs.services import honour_deadline
@@ -11,10 +11,10 @@ from runs.services import honour_deadline
 RUN_ID = re.compile(r"[a-f0-9]{6,32}\Z")
 
 
-def run_at(endpoint: Endpoint, run_id: str) -> Run:
+def run_at(asking: Asking, run_id: str) -> Run:
     """The run of an address, its deadline honoured. Raises NotFound."""
     if not RUN_ID.match(run_id):
         raise NotFound("there is no such run")
-    run = run_for(endpoint.principal, run_id)
+    run = run_for(asking.principal, run_id)
     honour_deadline(run)
     return run
