@@ -1,4 +1,4 @@
-"""What a document names outside itself: profiles, users and groups must exist here, and who is asked must be able to answer."""
+"""What a document names outside itself: profiles, people and channels must exist here, and who is asked must be able to answer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.db.models import Q, QuerySet
 
+from hermes_workflow.channels import target_fault
 from hermes_workflow.dialects.defects import Defect, defect
-from hermes_workflow.models import Profile
+from hermes_workflow.models import Channel, Profile
 from hermes_workflow.rights import Principal, profiles_for, readers_of
 
 Asked = tuple[str, str, str]
@@ -15,7 +16,16 @@ Asked = tuple[str, str, str]
 
 def defects_of(principal: Principal, document: Any, profile: Profile | None) -> list[Defect]:
     """A defect for each name that means nothing here; with the profile of the design also for each that could never answer in it."""
-    return [*_profiles(principal, document["nodes"]), *_people(list(_asked(document["nodes"])), profile)]
+    nodes = document["nodes"]
+    return [*_profiles(principal, nodes), *_people(list(_asked(nodes)), profile), *_targets(nodes)]
+
+
+def _targets(nodes: list[dict[str, Any]]) -> Iterator[Defect]:
+    sending = [node for node in nodes if node.get("type") == "output" and node.get("deliver") == "channel"]
+    channels = {found.platform: found for found in Channel.objects.all()} if sending else {}
+    for node in sending:
+        if fault := target_fault(node["target"], channels):
+            yield defect(node["id"], "target", fault, node["target"])
 
 
 def _profiles(principal: Principal, nodes: list[dict[str, Any]]) -> Iterator[Defect]:

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from runs.seams import notification
+from runs.seams import channel, notification
+from runs.seams.letter import Letter
+
+SILENT = "[SILENT]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,9 @@ class Sent:
 
 
 def send(parcel: Parcel) -> Sent:
-    """Send it by its method."""
+    """Send it by its method. A text that is `[SILENT]` and nothing else says that there is nothing to send."""
+    if parcel.text.strip() == SILENT:
+        return Sent((Receipt(parcel.target, True, f"nothing to send: the text is {SILENT}"),))
     try:
         ok, detail = _METHODS[parcel.method](parcel)
     except Exception as error:
@@ -59,7 +64,7 @@ def notified(target: str, reached: list[str]) -> tuple[bool, str]:
 
 
 def _channel(parcel: Parcel) -> tuple[bool, str]:
-    return False, f"no channel is configured for {parcel.target.partition(':')[0]}"
+    return channel.send(parcel.target, Letter(parcel.run_id, parcel.node_id, parcel.title, parcel.text, parcel.idempotency_key))
 
 
 _METHODS: dict[str, Callable[[Parcel], tuple[bool, str]]] = {"notification": _notify, "channel": _channel}
