@@ -50,6 +50,9 @@ SETTINGS = (
     Setting("HERMES_TRUSTED_PROXIES", int, 0, "How many reverse proxies stand in front and set `X-Forwarded-For` and `X-Forwarded-Proto`"),
     Setting("HERMES_PROCESS", str, "cli", "What this process is: `web`, `worker` or `cli`; the supervisor sets it"),
     Setting("HERMES_WORKERS", int, 2, "Worker processes that perform steps"),
+    Setting(
+        "HERMES_STEPS_PER_WORKER", int, 8, "Steps that one worker process performs at the same time, once they take more than a second"
+    ),
     Setting("HERMES_LEASE_SECONDS", float, 30.0, "How long a silent worker keeps its step before another takes it over"),
     Setting(
         "HERMES_SYNCHRONOUS",
@@ -57,6 +60,7 @@ SETTINGS = (
         "NORMAL",
         "SQLite durability: `NORMAL` may lose the last commits on power loss, `FULL` does not and is slower",
     ),
+    Setting("HERMES_REMIND_HOURS", float, 24.0, "Hours between two reminders of a gate that is still open; 0 sends none"),
     Setting("HERMES_DEFAULT_PROFILE", str, "default", "The profile of a step that names none"),
     Setting("HERMES_SEPARATE_DUTIES", bool, False, "Who started a run or last edited its design may not approve its gates"),
     Setting("HERMES_TOKEN_DAYS", int, 90, "Days until a new API token expires"),

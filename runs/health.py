@@ -1,11 +1,12 @@
 """Whether the parts of the installation work: each leaves a sign now and then, and a wedged cluster of workers is replaced.
 
 A killed worker can take the lock of the task queue with it: the cluster looks alive and takes nothing any more. Only a task that
-does run proves the opposite, so the pulse sends one through the queue.
+does run proves the opposite, so the pulse sends one through the queue. Steps are performed beside the tasks: however long they take, a
+canary is answered at once.
 """
 
 import logging
-import socket
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,7 +18,7 @@ from redis.exceptions import RedisError
 
 from hermes_workflow.lost_connections import give_up_after
 from hermes_workflow.supervisor import ask_for_new_workers
-from runs.models import Attempt, Beacon
+from runs.models import Beacon
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,9 @@ CANARY = "runs.tasks.canary"
 EVERY = timedelta(seconds=15)  # between two canaries
 SILENT = timedelta(seconds=45)  # without a sign the workers are taken for wedged
 PULSE_SILENT = timedelta(seconds=15)
+SIGNED_FOR = 5.0  # seconds for which a process does not sign the same again
+
+_signed: dict[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,13 @@ def sign(name: str, now: datetime | None = None) -> None:
     Beacon.objects.update_or_create(name=name, defaults={"at": now or timezone.now()})
 
 
+def sign_again(name: str) -> None:
+    """Leave a sign of life, unless this process did so a moment ago."""
+    if time.monotonic() - _signed.get(name, -SIGNED_FOR) >= SIGNED_FOR:
+        _signed[name] = time.monotonic()
+        sign(name)
+
+
 def seen(name: str) -> datetime | None:
     """The last sign of life."""
     return Beacon.objects.filter(name=name).values_list("at", flat=True).first()
@@ -62,17 +73,11 @@ def check(now: datetime | None = None) -> Health:
     """What works now; a database that does not answer leaves the rest unknown, which counts as not working."""
     moment = now or timezone.now()
     try:
-        return Health(True, recent(WORKERS, moment, SILENT) or all_busy(moment), recent(PULSE, moment, PULSE_SILENT))
+        return Health(True, recent(WORKERS, moment, SILENT), recent(PULSE, moment, PULSE_SILENT))
     except Error as error:
         connection.close()
         give_up_after(error)
         return Health(database=False, workers=False, pulse=False)
-
-
-def all_busy(now: datetime) -> bool:
-    """Whether each worker of this machine holds a lease: then a canary has to wait its turn, and silence proves nothing."""
-    held = Attempt.objects.filter(status="leased", lease_until__gt=now, worker__startswith=f"{socket.gethostname()}:")
-    return held.values("worker").distinct().count() >= settings.HERMES_WORKERS
 
 
 class Watch:
@@ -98,7 +103,7 @@ class Watch:
         except RedisError:
             self.patient_until = now + SILENT
             return
-        if now > self.patient_until and not recent(WORKERS, now, SILENT) and not all_busy(now):
+        if now > self.patient_until and not recent(WORKERS, now, SILENT):
             self.replace(now)
 
     def replace(self, now: datetime) -> None:

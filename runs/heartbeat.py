@@ -19,6 +19,7 @@ SLOWEST = 2.0  # seconds: a cancelled step learns of it within this time
 _held: dict[int, tuple[Lease, Event]] = {}
 _guard = Lock()
 _thread: Thread | None = None
+_ending = Event()
 
 
 @contextmanager
@@ -26,6 +27,8 @@ def holding(lease: Lease) -> Iterator[Callable[[], bool]]:
     """Keep a lease alive inside the block. Yields a cheap question: has it been taken away?"""
     gone = Event()
     with _guard:
+        if _ending.is_set():
+            gone.set()
         _held[lease.id] = (lease, gone)
         _ensure_beating()
     try:
@@ -33,6 +36,19 @@ def holding(lease: Lease) -> Iterator[Callable[[], bool]]:
     finally:
         with _guard:
             _held.pop(lease.id, None)
+
+
+def let_go() -> None:
+    """This process ends: every performer here is told to stop, and one that begins yet at once."""
+    with _guard:
+        _ending.set()
+        for _, gone in _held.values():
+            gone.set()
+
+
+def ending() -> bool:
+    """Whether this process ends: what a performer was told to stop is then handed back, not failed."""
+    return _ending.is_set()
 
 
 def _ensure_beating() -> None:

@@ -182,7 +182,7 @@ def _fence_open(entry: Entry) -> None:
         rows = Attempt.objects.filter(run_id=entry.run_id, status__in=("ready", "leased"))
         if event.type == e.RUN_REOPENED:
             rows = rows.filter(key__in=event.data["keys"])
-        rows.update(status="cancelled", fence=F("fence") + 1, ended_at=entry.now, lease_until=None)
+        rows.update(status="cancelled", fence=F("fence") + 1, ended_at=entry.now, ready_at=entry.now, lease_until=None)
 
 
 def _keep_receipt(entry: Entry, event: Event) -> None:

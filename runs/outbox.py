@@ -55,6 +55,12 @@ def release(lease: Lease, *, after: float, ref: str) -> bool:
     return held.update(status="ready", ref=ref, ready_at=ready_at, lease_until=None, claims=0) == 1
 
 
+def hand_back(worker: str) -> int:
+    """Make everything that `worker` holds ready again, because it ends. Returns how many attempts."""
+    held = Attempt.objects.filter(worker=worker, status="leased")
+    return held.update(status="ready", ready_at=timezone.now(), lease_until=None, claims=0)
+
+
 def runs_with_work(now: datetime, *, limit: int) -> list[str]:
     """Runs that have an attempt to claim: ready, or with an expired lease."""
     due = Q(status="ready", ready_at__lte=now) | Q(status="leased", lease_until__lte=now)

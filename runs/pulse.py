@@ -9,7 +9,7 @@ from django.utils import timezone
 from django_q.tasks import queue_size
 from redis.exceptions import RedisError
 
-from runs import announcements, engine, outbox
+from runs import announcements, engine, outbox, slots, stopping
 from runs.models import Run
 
 logger = logging.getLogger(__name__)
@@ -27,9 +27,10 @@ class Beat:
 
 
 def beat(*, now: datetime | None = None, limit: int = BATCH) -> Beat:
-    """Turn due runs and ring for waiting work."""
+    """Start due schedules, turn due runs and ring for waiting work."""
     moment = now or timezone.now()
     announcements.prove_carriage()
+    slots.start_due(moment, limit=limit)
     turned = turn_due(moment, limit=limit)
     rung, waiting = ring_waiting(moment, limit=limit)
     return Beat(turned=turned, rung=rung, unheard=rung < waiting)
@@ -53,12 +54,16 @@ def turn_due(now: datetime, *, limit: int = BATCH, run_ids: list[str] | None = N
 
 
 def ring_waiting(now: datetime, *, limit: int = BATCH) -> tuple[int, int]:
-    """Ring for attempts that are due or whose lease ran out; one drain takes all due work, so a few unanswered rings are enough.
+    """Ring for attempts that are due or whose lease ran out, and for work that has to be stopped elsewhere; one drain takes all that is
+    due, so a few unanswered rings are enough.
 
     Returns how many runs were rung for, and of how many.
     """
-    room = settings.HERMES_WORKERS - _unanswered()
-    waiting = outbox.runs_with_work(now, limit=min(limit, room)) if room > 0 else []
+    room = min(limit, settings.HERMES_WORKERS - _unanswered())
+    if room <= 0:
+        return 0, 0
+    unwanted = stopping.unwanted(now).values_list("run_id", flat=True)
+    waiting = list(dict.fromkeys([*outbox.runs_with_work(now, limit=room), *unwanted[:room]]))[:room]
     return sum(announcements.ring_for(run_id) for run_id in waiting), len(waiting)
 
 

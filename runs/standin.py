@@ -1,12 +1,10 @@
-"""Who works while no worker can be rung: threads of the pulse's own process, as many as there would be workers."""
+"""Who works while no worker can be rung: a crew of the pulse's own process, as many as there would be workers."""
 
 import logging
-from threading import Thread
 
 from django.conf import settings
-from django.db import connections
 
-from runs import worker
+from runs.crew import Crew
 
 logger = logging.getLogger(__name__)
 
@@ -17,22 +15,14 @@ class StandIn:
     """Redis only rings; while it is away, runs go on, slower than with all machines at work."""
 
     def __init__(self) -> None:
-        self._threads: list[Thread] = []
+        self._crew = Crew(settings.HERMES_WORKERS)
 
     def work(self) -> None:
         """Add a thread, if there is room for one; it performs what is due."""
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
-        if not self._threads:
+        if self._crew.idle:
             logger.warning("workers cannot be rung; the pulse works in their place")
-        if len(self._threads) < settings.HERMES_WORKERS:
-            self._threads.append(Thread(target=_shift, name="stand-in", daemon=True))
-            self._threads[-1].start()
+        self._crew.work(seconds=SHIFT)
 
-
-def _shift() -> None:
-    try:
-        worker.drain(seconds=SHIFT)
-    except Exception:
-        logger.exception("the stand-in failed; the next pulse asks again")
-    finally:
-        connections.close_all()
+    def leave(self) -> None:
+        """The pulse ends, and hands back what is not finished."""
+        self._crew.leave()

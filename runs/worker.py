@@ -15,7 +15,7 @@ from hermes_workflow.core.errors import NotFound
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.failures import hint_for
 from hermes_workflow.core.scheduler import collected, tests_for
-from runs import assignments, engine, heartbeat, outbox, transcripts
+from runs import assignments, engine, heartbeat, insistence, outbox, stopping, transcripts
 from runs.assignments import Performance, Unperformed, Work
 from runs.engine import Turn
 from runs.journal import FenceLost, Lease
@@ -43,7 +43,7 @@ def drain(*, run_id: str | None = None, seconds: float = DRAIN_SECONDS) -> int:
     while leases := leases or outbox.claim(name()):
         done += work_through(leases[0], until=until)
         leases = []
-        if time.monotonic() >= until:
+        if time.monotonic() >= until or heartbeat.ending():
             break
     return done
 
@@ -56,7 +56,7 @@ def work_through(lease: Lease, *, until: float) -> int:
         leave(lease)
         return 0
     for done in count(1):
-        turn = settle(lease, work, attempt(lease, work), hold=time.monotonic() < until)
+        turn = settle(lease, work, attempt(lease, work), hold=time.monotonic() < until and not heartbeat.ending())
         if turn is None or not turn.leases:
             return done
         lease = turn.leases[0]
@@ -97,7 +97,9 @@ def attempt(lease: Lease, work: Work) -> Outcome:
 
 
 def perform(lease: Lease, work: Work) -> Outcome:
-    """Let the seam do the work. Whatever it raises is a failure of the attempt, not of the worker."""
+    """Let the seam do the work. Whatever it raises is a failure of the attempt, not of the worker; work that was stopped because this
+    process ends is handed back.
+    """
     assert engine.outside_transactions(), "a seam is never called inside a transaction"
     if lease.claims > outbox.MAX_CLAIMS:
         return Failed("worker_lost", f"{outbox.MAX_CLAIMS} workers took this step and none came back", hint_for("worker_lost"))
@@ -105,10 +107,11 @@ def perform(lease: Lease, work: Work) -> Outcome:
         return work
     with heartbeat.holding(lease) as cancelled:
         try:
-            return _call(work, cancelled)
+            outcome = _call(work, cancelled)
         except Exception as error:
             logger.exception("the performer of %s:%s failed", lease.run_id, lease.key)
-            return internal(error)
+            outcome = internal(error)
+    return Again(0.0, lease.ref) if heartbeat.ending() and isinstance(outcome, Failed) else outcome
 
 
 def _call(work: Performance | Parcel, cancelled: Callable[[], bool]) -> Outcome:
@@ -120,7 +123,8 @@ def _call(work: Performance | Parcel, cancelled: Callable[[], bool]) -> Outcome:
 def settle(lease: Lease, work: Work, outcome: Outcome, *, hold: bool) -> Turn | None:
     """Record the outcome and what follows; None when the attempt goes on later or was no longer ours."""
     if isinstance(outcome, Again):
-        outbox.release(lease, after=outcome.after, ref=outcome.ref)
+        if not insistence.written(lease, lambda: outbox.release(lease, after=outcome.after, ref=outcome.ref)):
+            stopping.let_go(lease, work, outcome.ref)
         return None
 
     def take_in(turn: Turn) -> None:
@@ -128,8 +132,11 @@ def settle(lease: Lease, work: Work, outcome: Outcome, *, hold: bool) -> Turn | 
         if isinstance(work, Performance) and isinstance(outcome, Performed | Failed) and work.performer.keeps_transcript:
             transcripts.keep(lease, work, outcome, now=turn.now)
 
-    try:
+    def turned() -> Turn:
         return engine.turn(lease.run_id, take_in, holder=outbox.holder(name()) if hold else None, locked=False)
+
+    try:
+        return insistence.written(lease, turned)
     except (FenceLost, NotFound):
         logger.info("the outcome of %s:%s:%s came too late and changes nothing", lease.run_id, lease.key, lease.number)
         return None

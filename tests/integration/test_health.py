@@ -5,12 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 from django_q.models import OrmQ
 
-from runs import health, outbox, tasks
+from runs import health, tasks
 from runs.health import EVERY, PULSE, SILENT, WORKERS, Watch, check, sign
-from runs.models import Attempt
-from tests import builders as b
 
 pytestmark = pytest.mark.django_db
 
@@ -65,14 +64,17 @@ def test_workers_that_answer_are_left_alone(asked):
     assert asked == []
 
 
-def test_workers_that_all_perform_a_long_step_are_busy_not_wedged(asked, performer, settings):
-    settings.HERMES_WORKERS = 1
-    b.started(b.agent("long"))
-    outbox.claim(f"{health.socket.gethostname()}:1")
-    assert Attempt.objects.update(lease_until=START + timedelta(hours=1)) == 1
-    look_for(Watch(START), START, SILENT * 3)
-    assert asked == []
-    assert health.all_busy(START)
+def test_a_ring_that_is_taken_is_a_sign_of_life_as_good_as_a_canary(monkeypatch):
+    monkeypatch.setattr(health, "_signed", {})
+    health.sign_again(WORKERS)
+    assert health.recent(WORKERS, timezone.now(), EVERY)
+
+
+def test_many_rings_are_one_sign(monkeypatch, django_assert_num_queries):
+    monkeypatch.setattr(health, "_signed", {})
+    health.sign_again(WORKERS)
+    with django_assert_num_queries(0):
+        health.sign_again(WORKERS)
 
 
 def test_liveness_needs_nothing_and_readiness_names_what_is_missing(client):

@@ -37,6 +37,7 @@ class Command(BaseCommand):
         watch, standin = health.Watch(timezone.now()), StandIn()
         while not stopping.wait(PERIOD):
             beat(watch, standin)
+        standin.leave()
 
 
 def beat(watch: health.Watch, standin: StandIn) -> None:
