@@ -193,36 +193,6 @@ def test_a_role_keeps_its_name_and_stays(client):
     assert "Answers gates" in client.get(path("auth.group")).content.decode()
 
 
-def profile_form(**more):
-    return {"name": "mill", "title": "", "performer": "subprocess", "settings": '{"argv": ["/bin/cat"]}', "model": "", **more}
-
-
-def test_a_profile_with_a_program_is_saved(client):
-    assert client.post(path("hermes_workflow.profile", "add"), profile_form()).status_code == 302
-    assert Profile.objects.get(name="mill").settings == {"argv": ["/bin/cat"]}
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{}", "argv of the performer is missing"),
-        ('{"argv": "cat"}', "must be a list of texts"),
-        ('{"argv": ["cat"], "shell": true}', "unknown setting of the performer: shell"),
-        ('{"argv": ["cat"], "stdout_bytes": -1}', "stdout_bytes of the performer must be"),
-        ('{"argv": ["cat"], "argv": []}', "duplicate key"),
-        ('{"argv": NaN}', "NaN"),
-        ("[]", "must be a JSON object"),
-        ("{", "line 1"),
-    ],
-)
-def test_settings_that_cannot_run_are_refused_at_their_field_and_kept_as_typed(client, text, said):
-    answer = client.post(path("hermes_workflow.profile", "add"), profile_form(settings=text))
-    errors = answer.context["adminform"].form.errors
-    assert list(errors) == ["settings"]
-    assert said in errors["settings"][0]
-    assert not Profile.objects.exists()
-
-
 def test_a_profile_that_designs_use_is_not_deleted(client):
     b.saved(b.agent("draft"))
     profile = Profile.objects.get(name="default")

@@ -1,0 +1,171 @@
+"""The settings of each performer as fields of a form: what is asked for, in which order, and what reads and checks it."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
+
+from hermes_workflow.admin.env_names import check_name, state_of
+from hermes_workflow.core.documents import read_json
+from hermes_workflow.core.errors import HermesError
+from hermes_workflow.models import Profile
+from runs.seams.program import Program
+
+NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of a performer. `look` is line, text, lines, env, envs, number or choice."""
+
+    key: str
+    label: str
+    look: str = "line"
+    help: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+
+
+SETTINGS: dict[str, tuple[Setting, ...]] = {
+    Profile.Performer.SUBPROCESS: (
+        Setting("argv", "Command line", "lines", "One word a line; there is no shell. A word with a line break is written as JSON text."),
+        Setting("model_argv", "Added when a model is asked for", "lines", "One word a line; {model} becomes the model."),
+        Setting("env", "Environment passed on", "envs", "Names of environment variables, one a line. Values stay where they are."),
+        Setting("stdout_bytes", "Largest output in bytes", "number", "Blank: 1 MiB."),
+        Setting("stderr_bytes", "Largest error output in bytes", "number", "Blank: 256 KiB."),
+        Setting("grace_seconds", "Seconds between asking it to end and killing it", "number", "Blank: 2; at most 3."),
+    ),
+}
+READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {Profile.Performer.SUBPROCESS: Program.read}
+"""Each performer's own reader, which raises Malformed naming the setting."""
+
+TITLES = {
+    Profile.Performer.SUBPROCESS: "The program",
+    Profile.Performer.OPENAI: "The endpoint",
+    Profile.Performer.HERMES: "The Hermes Agent",
+}
+
+
+def name_of(performer: str, setting: Setting) -> str:
+    """The form's field."""
+    return f"{performer}_{setting.key}"
+
+
+class SettingField(forms.CharField):
+    """A setting as text of one line or several."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        several = setting.look in ("text", "lines", "envs")
+        widget: Any = UnfoldAdminTextareaWidget(attrs={"rows": 4}) if several else UnfoldAdminTextInputWidget()
+        if setting.choices:
+            widget = UnfoldAdminSelectWidget(choices=setting.choices)
+        super().__init__(label=setting.label, help_text=setting.help, required=False, widget=widget, max_length=20_000)
+
+    def prepare_value(self, value: Any) -> Any:
+        """As people edit it; what they typed stays as they typed it."""
+        if value is None or isinstance(value, str):
+            return value
+        return "\n".join(map(_line, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
+
+    def clean(self, value: Any) -> Any:
+        """The setting's value; None for a blank one."""
+        text = super().clean(value)
+        if not text:
+            return None
+        match self.setting.look:
+            case "lines" | "envs":
+                return self._lines(text)
+            case "env":
+                check_name(text)
+            case "number":
+                return _number(text)
+            case "choice":
+                self._check_choice(text)
+        return text
+
+    def _lines(self, text: str) -> list[str]:
+        words = [_word(line) for line in text.splitlines() if line.strip()]
+        if self.setting.look == "envs":
+            for word in words:
+                check_name(word)
+        return words
+
+    def _check_choice(self, text: str) -> None:
+        if text not in [choice for choice, _ in self.setting.choices]:
+            raise forms.ValidationError("must be one of those offered")
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Whether something else was typed."""
+        return (self.prepare_value(initial) or "") != (data or "").replace("\r\n", "\n")
+
+
+def _line(word: Any) -> str:
+    """A word on a line of its own; as JSON where it would not come back the same."""
+    text = word if isinstance(word, str) else json.dumps(word, ensure_ascii=False)
+    plain = text == text.strip() and text and len(text.splitlines()) == 1 and not text.startswith('"')
+    return text if plain else json.dumps(text, ensure_ascii=False)
+
+
+def _word(line: str) -> str:
+    line = line.strip()
+    if not line.startswith('"'):
+        return line
+    try:
+        word = read_json(line)
+    except HermesError as refusal:
+        raise forms.ValidationError(refusal.msg) from None
+    if not isinstance(word, str):
+        raise forms.ValidationError("a line that starts with a quotation mark must be one JSON text")
+    return word
+
+
+def _number(text: str) -> int | float:
+    if not NUMBER.match(text):
+        raise forms.ValidationError("must be a number")
+    return float(text) if "." in text else int(text)
+
+
+def form_fields() -> dict[str, SettingField]:
+    """Every field of every performer."""
+    return {name_of(performer, setting): SettingField(setting) for performer, settings in SETTINGS.items() for setting in settings}
+
+
+def initial_of(performer: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a stored profile."""
+    known = SETTINGS.get(performer, ())
+    return {name_of(performer, setting): settings[setting.key] for setting in known if settings.get(setting.key) is not None}
+
+
+def unknown_in(performer: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What is stored and has no field: it stays as it is."""
+    known = {setting.key for setting in SETTINGS.get(performer, ())}
+    return {key: value for key, value in settings.items() if key not in known}
+
+
+def settings_of(performer: str, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+    """The performer's settings as its fields give them; blank ones are left out."""
+    given = {setting.key: cleaned.get(name_of(performer, setting)) for setting in SETTINGS.get(performer, ())}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+def field_at_fault(performer: str, msg: str) -> str | None:
+    """The field that a reader's refusal names."""
+    named = (setting for setting in SETTINGS.get(performer, ()) if re.search(rf"\b{setting.key}\b", msg))
+    return next((name_of(performer, setting) for setting in named), None)
+
+
+def names_in(performer: str, settings: Mapping[str, Any]) -> Iterator[tuple[Setting, list[str]]]:
+    """The settings that name environment variables, with the names."""
+    for setting in SETTINGS.get(performer, ()):
+        value = settings.get(setting.key)
+        if setting.look in ("env", "envs") and value:
+            yield setting, [name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)]
+
+
+def environment_of(performer: str, settings: Mapping[str, Any]) -> str:
+    """Every variable that the settings name, and whether this process has it."""
+    return state_of(name for _, names in names_in(performer, settings) for name in names)
