@@ -59,6 +59,7 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["profile", "-created_at", "-id"], name="run_by_profile"),
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="run_due"),
+            models.Index(fields=["schedule"], condition=Q(schedule__isnull=False, ended_at=None), name="run_of_schedule_open"),
         ]
 
     def __str__(self) -> str:
@@ -208,10 +209,11 @@ class Delivery(models.Model):
 
 
 class Notice(models.Model):
-    """A line in a user's bell. `source` names what sent it, so that sending twice adds nothing."""
+    """A line in a user's bell, about a run or a schedule. `source` names what sent it, so that sending twice adds nothing."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices", db_index=False)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="notices")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, null=True, related_name="notices")
+    schedule = models.ForeignKey("hermes_workflow.Schedule", on_delete=models.CASCADE, null=True, related_name="notices")
     source = models.CharField(max_length=255)
     title = models.CharField(max_length=300)
     text = models.TextField(blank=True)

@@ -42,7 +42,7 @@ def _row(notice: Notice) -> dict[str, Any]:
     return {
         "text": notice.title,
         "said": first_line(notice.text),
-        "name": notice.run.workflow_id or notice.run_id[:8],
+        "name": (notice.run.workflow_id or notice.run.pk[:8]) if notice.run else "schedule",
         "open_url": reverse("notice-open", args=[notice.pk]),
         "at": notice.created_at,
         "read": notice.read_at is not None,
@@ -52,8 +52,9 @@ def _row(notice: Notice) -> dict[str, Any]:
 @page
 @require_POST
 def opened(request: PageRequest, notice_id: str) -> HttpResponseBase:
-    """To the run that the notice is about; the notice is read."""
-    return redirect("run", read_one(principal=request.principal, notice_id=int(notice_id)).run_id)
+    """To the run or the schedule that the notice is about; the notice is read."""
+    notice = read_one(principal=request.principal, notice_id=int(notice_id))
+    return redirect("run", notice.run_id) if notice.run_id else redirect("schedule", notice.schedule_id)
 
 
 @page

@@ -60,7 +60,8 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField()),
                 ('read_at', models.DateTimeField(null=True)),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='notices', to=settings.AUTH_USER_MODEL)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='notices', to='runs.run')),
+                ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='notices', to='runs.run')),
+                ('schedule', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='notices', to='hermes_workflow.schedule')),
             ],
         ),
         migrations.CreateModel(
@@ -185,6 +186,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='run',
             index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='run_due'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('ended_at', None), ('schedule__isnull', False)), fields=['schedule'], name='run_of_schedule_open'),
         ),
         migrations.AddConstraint(
             model_name='run',
