@@ -109,8 +109,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     headers = headers_of(refusal)
     if challenge := getattr(error, "auth_header", None):
         headers["WWW-Authenticate"] = challenge
-    if isinstance(error, exceptions.Throttled) and error.wait:
-        headers["Retry-After"] = str(ceil(error.wait))
+    if wait := getattr(error, "wait", None):
+        headers["Retry-After"] = str(ceil(wait))
     if isinstance(error, exceptions.MethodNotAllowed):
         headers["Allow"] = ", ".join(context["view"].allowed_methods)
     return Response(refusal.document(), status=refusal.status, headers=headers)
