@@ -52,3 +52,25 @@ class ChatIdentity(models.Model):
 
     def __str__(self) -> str:
         return f"{self.channel}:{self.external_id}"
+
+
+class LinkCode(models.Model):
+    """A short code that a person types in a chat to say that the account there is theirs; one per person, kept as a keyed hash."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="link_code")
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"a code of {self.user}"
+
+
+class LinkTry(models.Model):
+    """A wrong code, counted against the bot that passed it on and the account it came from."""
+
+    bot = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    account = models.CharField(max_length=71)
+    at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.bot} at {self.at}"

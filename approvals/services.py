@@ -6,7 +6,7 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from approvals import changes, selectors, sources
-from approvals.links import read_code
+from approvals.links import own, read_code
 from approvals.models import ChatIdentity, Decision
 from approvals.over import refuse_over
 from approvals.people import eligible
@@ -205,13 +205,7 @@ def confirm_link(*, principal: Principal, code: str) -> ChatIdentity:
     """A signed-in person says that a chat account is theirs; again is harmless. Raises Forbidden, Conflict (it is somebody else's)."""
     if principal.is_bot or principal.token is not None:
         raise Forbidden("a chat account is confirmed on the site, by its owner")
-    channel, external_id = read_code(code)
-    identity, _ = ChatIdentity.objects.get_or_create(
-        channel=channel, external_id=external_id, defaults={"user": principal.user, "confirmed_at": timezone.now()}
-    )
-    if identity.user_id != principal.id:
-        raise Conflict("this chat account belongs to another user", hint="its owner can remove it on the account page")
-    return identity
+    return own(principal.user, *read_code(code))
 
 
 def remove_link(*, principal: Principal, identity_id: int) -> None:

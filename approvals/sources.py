@@ -3,8 +3,7 @@
 import re
 from dataclasses import asdict, dataclass
 
-from approvals import links
-from approvals.models import ChatIdentity
+from approvals.links import person_behind
 from approvals.people import refusal_of
 from hermes_workflow.core.documents import check_value
 from hermes_workflow.core.documents import digest as digest_of
@@ -65,12 +64,7 @@ def _behind(principal: Principal, source: Source, gate: Gate, digest: str | None
     principal.require("relay")
     if gate.rules.get("relay") is False:
         raise Forbidden("this gate is answered on the site only", hint=f"open /inbox/{gate.pk}/")
-    identity = ChatIdentity.objects.select_related("user").filter(channel=source.channel, external_id=source.external_id).first()
-    if identity is None:
-        code = links.link_code(source.channel, source.external_id)
-        path = links.link_path(code)
-        hint = f"let the person open {path} while signed in and confirm the account"
-        raise Forbidden("this chat account belongs to nobody here yet", hint=hint, link={"code": code, "url": path})
+    person = person_behind(source.channel, source.external_id)
     if digest is None:
         raise Malformed("digest: a relay names the digest of what the person was shown")
-    return Principal(identity.user)
+    return Principal(person)
