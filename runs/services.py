@@ -16,7 +16,7 @@ from hermes_workflow.core.scheduler import tests_for
 from hermes_workflow.core.states import FAILED, FALSE, SKIPPED
 from hermes_workflow.models import Design, DesignVersion
 from hermes_workflow.rights import Principal
-from runs import documents, engine, pulse, selectors, starts
+from runs import documents, engine, pulse, selectors, sending, starts
 from runs.engine import Turn
 from runs.models import Gate, Run
 
@@ -33,16 +33,20 @@ def start_run(
     perform: str = "host",
     workflow_id: str | None = None,
     key: str | None = None,
+    confirm: bool = False,
 ) -> tuple[Run, bool]:
     """Start a run of the design's current version. Returns it and whether it is new: the same key and body give the earlier run.
 
-    Raises Forbidden, Malformed, Conflict (the workflow id is taken), KeyReused.
+    `confirm` is a person's word that what a bot starts may send. Raises Forbidden, Malformed, Conflict (the workflow id is taken),
+    KeyReused, ConfirmationRequired.
     """
     principal.require("start")
     check_value({"idempotency_key": key})
     wanted = starts.Start(
         design=design, input=input, origin=origin, starter=principal.user, perform=perform, workflow_id=workflow_id, key=key
     )
+    if design.current:
+        sending.require(principal, starts.readable(design.current.plan_id), confirmed=confirm)
     return starts.start(wanted)
 
 
@@ -102,10 +106,11 @@ def cancel_run(*, principal: Principal, run_id: str, reason: str = "") -> None:
     engine.turn(run_id, take_in)
 
 
-def retry_run(*, principal: Principal, run_id: str, version: str = "pinned") -> None:
+def retry_run(*, principal: Principal, run_id: str, version: str = "pinned", confirm: bool = False) -> None:
     """Go on at the failed step, with what succeeded kept; `current` follows the design's newest version.
 
-    A running run is taken over only when an earlier retry is 600 s old. Raises Forbidden, NotFound, Malformed, Conflict with the reason.
+    A running run is taken over only when an earlier retry is 600 s old; `confirm` is as for a start. Raises Forbidden, NotFound,
+    Malformed, ConfirmationRequired, Conflict with the reason.
     """
     run = selectors.run_for(principal, run_id)
     principal.require("operate")
@@ -115,6 +120,7 @@ def retry_run(*, principal: Principal, run_id: str, version: str = "pinned") -> 
     def take_in(turn: Turn) -> None:
         _refuse_retry(turn)
         newer = _newer(run, turn.plan) if version == "current" else None
+        sending.require(principal, newer[1] if newer else turn.plan, confirmed=confirm)
         if newer is None:
             turn.record(Event(e.RUN_REOPENED, "", {"why": "retry", "by": principal.name, "keys": _again(turn.history)}))
             return

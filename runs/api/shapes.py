@@ -4,12 +4,13 @@ from typing import Any
 
 from rest_framework import serializers
 
-from hermes_workflow.http.bodies import Anyhow, Anything, Body, Choice, Text
+from hermes_workflow.http.bodies import Anyhow, Anything, Body, Choice, Flag, Text
 from runs.documents import instant
 from runs.models import Event, Session
 from runs.starts import PERFORM
 
 REASON_LIMIT = 500
+CONFIRM = "A bot's: the person agreed that the run sends to its channels"
 
 
 class StartBody(Body):
@@ -18,6 +19,7 @@ class StartBody(Body):
     input = Anyhow(required=False)
     workflow_id = Text(required=False, max_length=128, help_text="Your own name of the run")
     perform = Choice(PERFORM, default="host", help_text="`caller`: every agent step waits for you")
+    confirm = Flag(default=False, help_text=CONFIRM)
 
 
 class UploadBody(StartBody):
@@ -30,6 +32,7 @@ class RetryBody(Body):
     """How to go on."""
 
     version = Choice(("pinned", "current"), default="pinned")
+    confirm = Flag(default=False, help_text=CONFIRM)
 
 
 class CancelBody(Body):

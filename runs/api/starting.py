@@ -23,6 +23,7 @@ from runs.api.shapes import RunShape, StartBody, UploadBody
 from runs.services import document_of, start_run
 
 FORM_LIMIT = 2 * 1024 * 1024 + 64 * 1024  # a file and an input of 1 MiB each, and what is around them
+FLAGS = {"true": True, "false": False}
 BOUNDARY = re.compile(r"""boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))(?:\s*;|\s*$)""", re.IGNORECASE)
 
 
@@ -40,6 +41,8 @@ class UploadForm(BaseParser):
         found: dict[str, Any] = {name: _single(name, values) for name, values in fields.lists()}
         if "input" in found:
             found["input"] = read_json(found["input"])
+        if found.get("confirm") in FLAGS:
+            found["confirm"] = FLAGS[found["confirm"]]
         for name, values in files.lists():
             found[name] = _upload(_single(name, values))
         return found

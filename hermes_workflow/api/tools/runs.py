@@ -41,7 +41,7 @@ class Reading(Body):
 
 
 def _run(call: Call) -> dict[str, Any]:
-    fields = {name: value for name, value in call.fields.items() if name != "confirm"}
+    fields = dict(call.fields)
     if ("name" in fields) == ("retry" in fields):
         raise Malformed("name, retry: give exactly one of them")
     if "retry" in fields:
@@ -52,10 +52,10 @@ def _run(call: Call) -> dict[str, Any]:
 
 
 def _retry(call: Call, fields: dict[str, Any]) -> dict[str, Any]:
-    if extra := sorted(fields.keys() - {"retry"}):
+    if extra := sorted(fields.keys() - {"retry", "confirm"}):
         raise Malformed(f"{extra[0]}: a retry goes on with what the run has; leave it out")
     run = run_at(call, fields["retry"])
-    services.retry_run(principal=call.principal, run_id=run.pk)
+    services.retry_run(principal=call.principal, run_id=run.pk, confirm=fields.get("confirm", False))
     return services.document_of(principal=call.principal, run_id=run.pk)
 
 
