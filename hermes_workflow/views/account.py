@@ -8,7 +8,7 @@ from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from approvals import links
+from approvals import codes, links
 from approvals.selectors import links_of
 from approvals.services import confirm_link, remove_link
 from hermes_workflow import tokens
@@ -34,7 +34,7 @@ def account(request: PageRequest) -> HttpResponseBase:
     return _shown(request)
 
 
-def _shown(request: PageRequest, *, refusal: HermesError | None = None, secret: str = "") -> HttpResponse:
+def _shown(request: PageRequest, *, refusal: HermesError | None = None, secret: str = "", chat_code: str = "") -> HttpResponse:
     context = {
         "zones": zones(),
         "zone": str(zone_of(request.user)),
@@ -43,6 +43,8 @@ def _shown(request: PageRequest, *, refusal: HermesError | None = None, secret: 
         "lives": LIVES,
         "secret": secret,
         "identities": links_of(request.principal),
+        "chat_code": chat_code,
+        "code_until": codes.live_code(request.principal),
         "refusal": f"{sentence(refusal.msg)} {sentence(refusal.hint)}" if refusal else "",
     }
     return render(request, "account/account.html", context, status=refusal.status if refusal else 200)
@@ -93,6 +95,22 @@ def link(request: PageRequest) -> HttpResponseBase:
     confirm_link(principal=request.principal, code=code)
     messages.success(request, f"{channel} account {external_id} is yours. Answers relayed from it count as yours.")
     return redirect("account")
+
+
+@page
+@require_POST
+def create_code(request: PageRequest) -> HttpResponseBase:
+    """A code to type in a chat; this page is the only place that ever shows it."""
+    code, _ = codes.new_code(principal=request.principal)
+    return _shown(request, chat_code=code)
+
+
+@page
+@require_GET
+def chat_accounts(request: PageRequest) -> HttpResponseBase:
+    """The chat accounts alone, for a page that waits for a code to be typed."""
+    until = codes.live_code(request.principal)
+    return render(request, "account/chat_accounts.html", {"identities": links_of(request.principal), "code_until": until})
 
 
 @page
