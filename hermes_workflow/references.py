@@ -1,4 +1,4 @@
-"""What a document names outside itself: profiles, people and channels must exist here, and who is asked must be able to answer."""
+"""What a document names outside itself: profiles, people, channels and times must exist, and who is asked must be able to answer."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.db.models import Q, QuerySet
 
+from hermes_workflow import schedules
 from hermes_workflow.channels import target_fault
 from hermes_workflow.dialects.defects import Defect, defect
 from hermes_workflow.models import Channel, Profile
@@ -17,7 +18,16 @@ Asked = tuple[str, str, str]
 def defects_of(principal: Principal, document: Any, profile: Profile | None) -> list[Defect]:
     """A defect for each name that means nothing here; with the profile of the design also for each that could never answer in it."""
     nodes = document["nodes"]
-    return [*_profiles(principal, nodes), *_people(list(_asked(nodes)), profile), *_targets(nodes)]
+    return [*_profiles(principal, nodes), *_people(list(_asked(nodes)), profile), *_targets(nodes), *_times(nodes)]
+
+
+def _times(nodes: list[dict[str, Any]]) -> Iterator[Defect]:
+    for node in nodes:
+        if node.get("type") == "trigger":
+            if node.get("cron") and (fault := schedules.cron_fault(node["cron"])):
+                yield defect(node["id"], "cron", fault)
+            if node.get("timezone") and (fault := schedules.zone_fault(node["timezone"])):
+                yield defect(node["id"], "timezone", fault)
 
 
 def _targets(nodes: list[dict[str, Any]]) -> Iterator[Defect]:
