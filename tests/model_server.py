@@ -103,7 +103,15 @@ def model_server() -> Iterator[ModelServer]:
 def chunk(delta: dict[str, Any] | None, *, finish: str | None = None, usage: dict[str, int] | None = None, **more: Any) -> bytes:
     """One event of a stream."""
     choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
-    event = {"id": "chatcmpl-7", "object": "chat.completion.chunk", "created": 1, "model": "big-2", "choices": choices, "usage": usage, **more}
+    event = {
+        "id": "chatcmpl-7",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "big-2",
+        "choices": choices,
+        "usage": usage,
+        **more,
+    }
     return b"data: " + json.dumps(event).encode() + b"\n\n"
 
 

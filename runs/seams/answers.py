@@ -21,11 +21,11 @@ ADMITTED_KINDS = frozenset(
 
 
 class Unusable(Exception):
-    """The performer's output is no answer."""
+    """The performer's output is no answer. `mendable`: whoever gave it can mend it when told what is wrong."""
 
-    def __init__(self, kind: str, code: str, msg: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, kind: str, code: str, msg: str, *, retry_after: float | None = None, mendable: bool = False) -> None:
         super().__init__(msg)
-        self.kind, self.code, self.msg, self.retry_after = kind, code, msg, retry_after
+        self.kind, self.code, self.msg, self.retry_after, self.mendable = kind, code, msg, retry_after, mendable
 
 
 def read_answer(stdout: bytes, *, schema: Mapping[str, Any] | None = None, limit: int = 1_048_576) -> Performed:
@@ -77,7 +77,7 @@ def check_schema(value: Any, schema: Mapping[str, Any] | None) -> None:
         raise Unusable("invalid_output", "schema", msg[:MSG_CHARS]) from broken
     if fault is not None:
         msg = f"the answer does not fit the step's schema at {fault.json_path}: {fault.message}"
-        raise Unusable("invalid_output", "schema", msg[:MSG_CHARS])
+        raise Unusable("invalid_output", "schema", msg[:MSG_CHARS], mendable=True)
 
 
 def read_provenance(given: Any) -> dict[str, Any]:
