@@ -113,6 +113,7 @@ def _assignment(lease: Lease, turn: Turn, step: Step, found: Performing, model: 
 def _parcel(lease: Lease, turn: Turn, step: Step) -> Parcel:
     run = Run.objects.select_related("design", "started_by").get(pk=lease.run_id)
     target = step.spec.get("target") or (f"user:{run.started_by.get_username()}" if run.started_by else "")
+    number = turn.history.state(step.id).delivered if step.id in turn.history.resends else lease.number
     return Parcel(
         run_id=lease.run_id,
         node_id=step.id,
@@ -120,5 +121,5 @@ def _parcel(lease: Lease, turn: Turn, step: Step) -> Parcel:
         target=target,
         title=f"{run.design.title or run.design.slug}: {step.id}",
         text=delivered(turn.context(step.id)),
-        idempotency_key=f"{correlation_id(lease.run_id, step.id)}:{lease.number}",
+        idempotency_key=f"{correlation_id(lease.run_id, step.id)}:{number}",
     )

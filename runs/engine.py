@@ -194,7 +194,7 @@ def _after(this: Turn) -> None:
     if not this.leases:
         this.put_back()
     if this.new:
-        scheduled = sum(event.type == e.STEP_SCHEDULED for event in this.new)
+        scheduled = sum(event.type in (e.STEP_SCHEDULED, e.DELIVERY_REQUESTED) for event in this.new)
         announcements.announce(this.run.id, seq, ring=scheduled > len(this.leases))
 
 

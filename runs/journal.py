@@ -83,7 +83,7 @@ def write(entry: Entry) -> list[Lease]:
     """Record the turn. Returns the attempts it opened and already holds. Raises SeqLost or FenceLost, and then nothing is written."""
     adapt = connection.ops.adapt_datetimefield_value
     now = adapt(entry.now)
-    opening = [event for event in entry.events if event.type == e.STEP_SCHEDULED and event.key in entry.history.open_attempts]
+    opening = [event for event in entry.events if _opens(entry.history, event)]
     ours = _first_due(opening) if entry.holder else None
     _fence_open(entry)
     statements = [_insert_run(entry.starting, entry) if entry.starting else _advance_run(entry, now, adapt)]
@@ -98,6 +98,16 @@ def write(entry: Entry) -> list[Lease]:
         if project := _PROJECTIONS.get(event.type):
             project(entry, event)
     return [_lease(entry, ours, ids[ours.key])] if ours else []
+
+
+def _opens(history: History, event: Event) -> bool:
+    """Whether the event opens an attempt that is still open at the end of the turn."""
+    return event.key in {e.STEP_SCHEDULED: history.open_attempts, e.DELIVERY_REQUESTED: history.resends}.get(event.type, ())
+
+
+def rest(run_id: str, history: History, now: datetime) -> None:
+    """Nothing follows from what a run was due for: it is looked at again at its next deadline, unless somebody wrote to it meanwhile."""
+    Run.objects.filter(id=run_id, seq=history.seq, due_at__lte=now).update(due_at=due_at(history))
 
 
 def _lease(entry: Entry, ours: Event, attempt_id: int) -> Lease:

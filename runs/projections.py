@@ -16,7 +16,7 @@ from runs import gatebook, warm
 from runs.journal import receipt
 from runs.models import Attempt, Delivery, Gate, GateAudience, Run
 from runs.models import Event as EventRow
-from runs.tries import ENDS
+from runs.tries import ENDS, OPENS
 
 OPEN = ("ready", "leased")  # which of the two belongs to the outbox, not to the history
 GATE_ENDS = {e.GATE_ANSWERED: "answered", e.GATE_EXPIRED: "expired", e.GATE_CLOSED: "closed"}
@@ -78,11 +78,11 @@ def _events(run_id: str) -> list[Event]:
 
 def _project(rows: Rows, plan: Plan, event: Event) -> None:
     data, key = event.data, event.key
-    if event.type == e.STEP_SCHEDULED:
+    if event.type in OPENS:
         rows.put(("attempt", key, data["number"]), kind=data["kind"], status="open")
     elif event.type in ENDS and ("attempt", key, data.get("number")) in rows.rows:
         rows.put(("attempt", key, data["number"]), status=ENDS[event.type])
-    elif event.type == e.DELIVERY_TRIED:
+    if event.type == e.DELIVERY_TRIED:
         _deliver(rows, event)
     elif event.type.startswith("gate."):
         _project_gate(rows, plan, event)

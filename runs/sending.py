@@ -22,15 +22,16 @@ def require(principal: Principal, plan: Plan, *, confirmed: bool) -> None:
 
     Raises Forbidden (the scope), ConfirmationRequired (with `targets`).
     """
-    targets = sends_to(plan)
+    require_for(principal, sends_to(plan), confirmed=confirmed)
+
+
+def require_for(principal: Principal, targets: list[str], *, confirmed: bool) -> None:
+    """As `require`, for these channels."""
     if not targets or not principal.is_bot:
         return
     if not principal.may("send"):
-        raise Forbidden("this token may start no run that sends to a channel", hint="an admin makes tokens with the scope send")
+        raise Forbidden("this token may have nothing sent to a channel", hint="an admin makes tokens with the scope send")
     if not confirmed:
         where = ", ".join(targets)
-        raise ConfirmationRequired(
-            f"the run would send to {where}",
-            hint=f"ask the person whether to send to {where}, then repeat with confirm: true",
-            targets=targets,
-        )
+        hint = f"ask the person whether to send to {where}, then repeat with confirm: true"
+        raise ConfirmationRequired(f"this would send to {where}", hint=hint, targets=targets)

@@ -91,6 +91,7 @@ TELLERS: dict[str, Callable[[str, Data, Run], str]] = {
     e.STEP_GAVE_UP: lambda key, data, run: f"{key} failed for good{_reason(data.get('msg'))}",
     e.STEP_SKIPPED: lambda key, data, run: f"{key} was skipped{_reason(data.get('because'))}",
     e.CONDITION_EVALUATED: lambda key, data, run: f"{key} is {'true' if data.get('result') else 'false'}{_reason(data.get('trace'))}",
+    e.DELIVERY_REQUESTED: lambda key, data, run: f"{data.get('by') or 'Somebody'} had {key} sent again",
     e.DELIVERY_TRIED: _sent,
     e.GATE_OPENED: lambda key, data, run: f"{key} waits to be {'performed' if data.get('kind') == 'agent' else 'answered'}",
     e.GATE_VOTED: _voted,

@@ -9,7 +9,8 @@ from typing import Any
 from hermes_workflow.core import events as e
 from runs.models import Event
 
-ENDS = {e.STEP_COMPLETED: "done", e.STEP_FAILED: "failed", e.STEP_UNPERFORMED: "cancelled"}
+OPENS = (e.STEP_SCHEDULED, e.DELIVERY_REQUESTED)
+ENDS = {e.STEP_COMPLETED: "done", e.STEP_FAILED: "failed", e.STEP_UNPERFORMED: "cancelled", e.DELIVERY_TRIED: "done"}
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ def tries_of(events: Iterable[Event]) -> dict[str, list[Try]]:
     """`{step: tries}`, oldest first; a step that a person performed has none."""
     found: dict[str, list[Try]] = defaultdict(list)
     for event in events:
-        if event.type == e.STEP_SCHEDULED:
+        if event.type in OPENS:
             found[event.key].append(Try(event.data["number"], event.at + timedelta(seconds=event.data.get("delay") or 0)))
         elif event.type in ENDS:
             for one in found[event.key]:

@@ -147,6 +147,8 @@ def facts(turn: Turn, lease: Lease, outcome: Performed | Failed | Unperformed | 
     key, number = lease.key, {"number": lease.number}
     if isinstance(outcome, Sent):
         receipts = [Event(e.DELIVERY_TRIED, key, {**number, "target": r.target, "ok": r.ok, "detail": r.detail}) for r in outcome.receipts]
+        if turn.history.resends.get(key) == lease.number:
+            return "done", *receipts
         step = turn.plan.step.get(key)  # none when a retry took over by another plan: then the fence refuses all of this
         held = collected(turn.history, step) if step else []
         return "done", *receipts, Event(e.STEP_COMPLETED, key, {**number, "collect": held})

@@ -20,6 +20,7 @@ STEP_UNPERFORMED = "step.unperformed"  # {number, msg}; the attempt found no per
 STEP_GAVE_UP = "step.gave_up"  # {kind, msg, hint}; the budget is spent
 STEP_SKIPPED = "step.skipped"  # {because}
 CONDITION_EVALUATED = "condition.evaluated"  # {result, trace, tests?}
+DELIVERY_REQUESTED = "delivery.requested"  # {number, kind, of, by, request}; opens an attempt that sends again what `of` sent
 DELIVERY_TRIED = "delivery.tried"  # {number, target, ok, detail}
 
 GATE_OPENED = "gate.opened"  # {round, kind, options, quorum, stop_on, minutes, on_timeout, digest, asked}; body: what is shown

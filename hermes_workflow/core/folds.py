@@ -22,6 +22,7 @@ def _reopened(history: "History", event: Event) -> None:
         history.steps[key] = StepState(number=old.number, unperformed=old.unperformed)
         history.open_attempts.pop(key, None)
         history.undecided.pop(key, None)
+        history.resends.pop(key, None)
         if key in history.open_gates:
             history.close_gate(key, "closed")
     history.failing = history.error = history.ended_at = None
@@ -52,6 +53,7 @@ def _cancelled(history: "History", event: Event) -> None:
     history.ended, history.ended_at = "cancelled", event.at
     history.open_attempts.clear()
     history.undecided.clear()
+    history.resends.clear()
     for key in list(history.open_gates):
         history.close_gate(key, "closed")
 
@@ -110,7 +112,19 @@ def _evaluated(history: "History", event: Event) -> None:
 
 
 def _delivered(history: "History", event: Event) -> None:
-    history.state(event.key)
+    state, number = history.state(event.key), event.data["number"]
+    if history.resends.get(event.key) == number:
+        del history.resends[event.key]
+    else:
+        state.delivered = number
+
+
+def _requested(history: "History", event: Event) -> None:
+    """Beside the course of the run: a run that has ended stays so, and one that goes on does not wait for it."""
+    data = event.data
+    history.state(event.key).number = history.resends[event.key] = data["number"]
+    if data["request"]:
+        history.requests[data["request"]] = event.key
 
 
 def _opened(history: "History", event: Event) -> None:
@@ -180,6 +194,7 @@ FOLDS: dict[str, Callable[["History", Event], None]] = {
     e.STEP_SKIPPED: _skipped,
     e.CONDITION_EVALUATED: _evaluated,
     e.DELIVERY_TRIED: _delivered,
+    e.DELIVERY_REQUESTED: _requested,
     e.GATE_OPENED: _opened,
     e.GATE_VOTED: _voted,
     e.GATE_ANSWERED: _answered,

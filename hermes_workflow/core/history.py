@@ -26,6 +26,8 @@ class History:
         self.gates: dict[str, GateState] = {}
         self.open_attempts: dict[str, str] = {}
         self.undecided: dict[str, None] = {}
+        self.resends: dict[str, int] = {}
+        self.requests: dict[str, str] = {}
         self.open_gates: dict[str, None] = {}
         self.tests: dict[str, list[Any]] = {}
         self.failing: dict[str, Any] | None = None

@@ -5,7 +5,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hermes_workflow.core import events as e
 from hermes_workflow.core.deadlines import due_at, expire
+from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import output_of, outputs, seqs_for
 from hermes_workflow.core.plan import Plan
@@ -139,6 +141,27 @@ def test_attempt_numbers_only_grow(data: st.DataObject):
         for key, state in world.history.steps.items():
             assert state.number >= numbers.get(key, 0)
             numbers[key] = state.number
+
+
+@LIVES
+@given(st.data())
+def test_sending_again_changes_nothing_but_numbers_and_receipts(data: st.DataObject):
+    for world in lives(data):
+        for key in [key for key, state in world.history.steps.items() if state.delivered and not world.history.ended == "cancelled"]:
+            fork, state = world.history.fork(), world.history.steps[key]
+            number = state.number + 1
+            fork.apply(
+                Event(e.DELIVERY_REQUESTED, key, {"number": number, "kind": "deliver", "of": state.delivered, "by": "ann", "request": ""})
+            )
+            fork.apply(Event(e.DELIVERY_TRIED, key, {"number": number, "target": "user:ann", "ok": True, "detail": ""}))
+            assert (status_of(fork), fork.cursor, fork.ended, fork.ready) == (
+                status_of(world.history),
+                world.history.cursor,
+                world.history.ended,
+                world.history.ready,
+            )
+            assert fork.steps[key].delivered == state.delivered
+            assert decide(world.program, fork) == []
 
 
 @settings(max_examples=100, deadline=None)

@@ -119,6 +119,8 @@ class World:
         for key in self.history.open_gates:
             found.append(("perform" if self.history.gates[key].kind == "agent" else "vote", key))
         found += [("stale", key) for key, state in self.history.steps.items() if state.outcome]
+        found += [("sent_again", key) for key in self.history.resends]
+        found += [("resend", key) for key, state in self.history.steps.items() if state.delivered and key not in self.history.resends]
         if self.history.ended in ("failed", "done"):
             found += [("retry", ""), ("rerun", "")]
         return found
@@ -141,13 +143,25 @@ class World:
     def _complete(self, draw: Callable[..., Any], key: str) -> None:
         number, value = self.history.state(key).number, draw(VALUES)
         if self.history.open_attempts[key] == "deliver":
-            self.happen(Event(e.STEP_COMPLETED, key, {"number": number, "collect": []}))
+            self.happen(self._tried(key, number), Event(e.STEP_COMPLETED, key, {"number": number, "collect": []}))
             return
         self.kept[key] = value
         self.happen(self._completed(key, number, value))
 
     def _completed(self, key: str, number: int, value: Any) -> Event:
         return Event(e.STEP_COMPLETED, key, {"number": number, "structured": True, "tests": tests_for(self.plan, key, value)}, body=value)
+
+    def _tried(self, key: str, number: int) -> Event:
+        return Event(e.DELIVERY_TRIED, key, {"number": number, "target": "user:ann", "ok": True, "detail": ""})
+
+    def _resend(self, draw: Callable[..., Any], key: str) -> None:
+        if self.history.ended != "cancelled":
+            state = self.history.state(key)
+            data = {"number": state.number + 1, "kind": "deliver", "of": state.delivered, "by": "ann", "request": ""}
+            self.happen(Event(e.DELIVERY_REQUESTED, key, data))
+
+    def _sent_again(self, draw: Callable[..., Any], key: str) -> None:
+        self.happen(self._tried(key, self.history.resends[key]))
 
     def _fail(self, draw: Callable[..., Any], key: str) -> None:
         kind = draw(st.sampled_from(["rate_limited", "performer_failed", "timeout"]))
