@@ -3,7 +3,8 @@
 from django.urls import re_path
 
 from approvals import api as approvals
-from hermes_workflow.api import designs, people, schema
+from hermes_workflow.api import designs, people, schedules, schema
+from hermes_workflow.api.chat import doors as chat
 from hermes_workflow.api.tools import doors as tools
 from hermes_workflow.http.endpoint import route
 from hermes_workflow.http.errors import no_such_address
@@ -26,14 +27,19 @@ urlpatterns = [
     *route("runs/<str:run_id>/respond/", approvals.Respond, "api-run-respond"),
     *route("runs/<str:run_id>/retry/", steering.Retry, "api-run-retry"),
     *route("runs/<str:run_id>/cancel/", steering.Cancel, "api-run-cancel"),
+    *route("runs/<str:run_id>/deliveries/<path:node_id>/resend/", steering.Resend, "api-run-resend"),
     *route("runs/<str:run_id>/signal/", steering.Signal, "api-run-signal"),
     *route("gates/", approvals.Gates, "api-gates"),
     *route("gates/<str:gate_id>/", approvals.OneGate, "api-gate"),
     *route("gates/<str:gate_id>/answer/", approvals.Answer, "api-gate-answer"),
+    *route("schedules/", schedules.Schedules, "api-schedules"),
+    *route("schedules/<str:schedule_id>/", schedules.OneSchedule, "api-schedule"),
     *route("profiles/", people.Profiles, "api-profiles"),
+    *route("models/", people.Models, "api-models"),
     *route("hooks/<str:slug>/", hooks.Hook, "api-hook"),
     *route("tokens/", people.Tokens, "api-tokens"),
     *route("tokens/<str:token_id>/", people.OneToken, "api-token"),
+    *route("chat/command/", chat.CommandDoor, "api-chat-command"),
     *route("tools/", tools.Tools, "api-tools"),
     *route("tools/<str:name>/", tools.OneTool, "api-tool"),
     re_path("", no_such_address),
