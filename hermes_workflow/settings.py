@@ -246,6 +246,7 @@ LOGGING: dict[str, Any] = {
         "django-q": {"level": "WARNING"},
         "psycopg.pool": {"level": "ERROR"},
         "channels_redis": {"level": "CRITICAL"},
+        "httpx2": {"level": "WARNING"},
     },
 }
 

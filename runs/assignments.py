@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from hermes_workflow import programs
 from hermes_workflow.core.failures import hint_for
 from hermes_workflow.core.outputs import INPUT_SEQ
 from hermes_workflow.core.plan import Step
@@ -15,13 +16,19 @@ from runs.models import Run
 from runs.performers import Performing, performing
 from runs.seams.base import Assignment, Failed, Performer
 from runs.seams.deliver import Parcel
+from runs.seams.hermes import HermesPerformer
+from runs.seams.openai_chat import OpenAIPerformer
 from runs.seams.subprocess import SubprocessPerformer
 
 STEP_SECONDS = 600.0  # when neither the node nor the profile says otherwise
 MOST_NAMED = 10
 MSG_CHARS = 300
 
-PERFORMERS: dict[str, Performer] = {Profile.Performer.SUBPROCESS: SubprocessPerformer()}
+PERFORMERS: dict[str, Performer] = {
+    Profile.Performer.SUBPROCESS: SubprocessPerformer(),
+    Profile.Performer.OPENAI: OpenAIPerformer(),
+    Profile.Performer.HERMES: HermesPerformer(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +95,35 @@ def refused(found: Performing, model: str) -> Failed | None:
 def _assignment(lease: Lease, turn: Turn, step: Step, found: Performing, model: str) -> Assignment:
     turn.fetch({INPUT_SEQ})
     context = turn.context(step.id)
+    given = turn.bodies.get(INPUT_SEQ) or {}
+    told = programs.message_for(turn.plan, step, started=turn.history.started, given=given, results=context)
     if turn.plan.trigger in context:
         context = {"input": context.pop(turn.plan.trigger), **context}
     correlation = correlation_id(lease.run_id, step.id)
-    minutes = step.spec.get("timeout_minutes") or found.timeout_minutes
     return Assignment(
         run_id=lease.run_id,
         node_id=step.id,
         number=lease.number,
         prompt=step.spec.get("prompt", ""),
         context=context,
-        input=turn.bodies.get(INPUT_SEQ) or {},
+        input=given,
         profile=found.profile,
         model=model,
         schema=step.spec.get("schema"),
         correlation_id=correlation,
         idempotency_key=f"{correlation}:{lease.number}",
-        timeout_seconds=minutes * 60.0 if minutes else STEP_SECONDS,
+        timeout_seconds=_seconds(turn, step, found),
         ref=lease.ref,
         settings=found.settings,
+        message=told.text,
+        system=told.system,
     )
+
+
+def _seconds(turn: Turn, step: Step, found: Performing) -> float:
+    """How long the step may take: what the run was started with, else what the node says, else the profile."""
+    minutes = step.spec.get("timeout_minutes") or found.timeout_minutes
+    return turn.history.started.get("timeout_seconds") or (minutes * 60.0 if minutes else STEP_SECONDS)
 
 
 def _parcel(lease: Lease, turn: Turn, step: Step) -> Parcel:
