@@ -16,6 +16,7 @@ from hermes_workflow.secret_key import write_once
 
 EXAMPLES = Path(__file__).parent / "examples" / "designs"
 FIRST_ADMIN = "admin"
+DEMO_MODEL = "demo"
 TITLES = {"none": "Nobody: steps wait for the chat agent", "demo": "Demo performer", "default": "Default"}
 
 
@@ -30,8 +31,9 @@ def create_profiles() -> None:
     shipped: dict[str, object] = {"argv": demo_argv()}
     for name, title in TITLES.items():
         performer = Profile.Performer.NONE if name == "none" else Profile.Performer.SUBPROCESS
-        settings = {} if name == "none" else shipped
-        Profile.objects.get_or_create(name=name, defaults={"title": title, "performer": performer, "settings": settings, "is_open": True})
+        settings, model = ({}, "") if name == "none" else (shipped, DEMO_MODEL)
+        defaults = {"title": title, "performer": performer, "settings": settings, "model": model, "is_open": True}
+        Profile.objects.get_or_create(name=name, defaults=defaults)
     follow_the_checkout(shipped)
 
 

@@ -1,5 +1,6 @@
 """How designs, profiles and tokens look over the API: bodies that are read, answers that are documented."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from rest_framework import serializers
@@ -9,6 +10,7 @@ from hermes_workflow.http.openapi import DefectShape
 from hermes_workflow.models import Design, DesignVersion, Profile, Token
 from hermes_workflow.services import NOTE_LIMIT, TITLE_LIMIT
 from hermes_workflow.tokens import LONGEST_LIFE, NAME_LIMIT, SCOPES
+from runs.catalogue import offered
 from runs.documents import instant
 
 DESCRIPTION_LIMIT = 10_000
@@ -91,8 +93,26 @@ class ProfileShape(serializers.Serializer):
     performer = serializers.CharField(help_text="`none` parks agent steps for the chat agent")
     model = serializers.CharField()
     allow_model_override = serializers.BooleanField()
+    models = serializers.ListField(child=serializers.CharField(), help_text="What steps may choose from; `/models/` also asks endpoints")
     open = serializers.BooleanField(help_text="Every signed-in user belongs to it")
     default = serializers.BooleanField(help_text="Steps that name no profile use it")
+
+
+class ModelShape(serializers.Serializer):
+    """A model that steps of a profile may ask for."""
+
+    provider = serializers.CharField(help_text="The profile: who performs it is never more than that")
+    profile = serializers.CharField()
+    model = serializers.CharField()
+    default = serializers.BooleanField(help_text="Asked for when a step names none")
+
+
+class ModelsShape(serializers.Serializer):
+    """The model catalogue."""
+
+    ok = serializers.BooleanField()
+    models = ModelShape(many=True)
+    absent = serializers.CharField(allow_null=True, help_text="Why there are none, or not all")
 
 
 class TokenShape(serializers.Serializer):
@@ -157,9 +177,15 @@ def profile_document(profile: Profile, *, default: str) -> dict[str, Any]:
         "performer": profile.performer,
         "model": profile.model,
         "allow_model_override": profile.allow_model_override,
+        "models": list(offered(profile, live=False).models),
         "open": profile.is_open,
         "default": profile.name == default,
     }
+
+
+def model_documents(profile: Profile, models: Iterable[str]) -> list[dict[str, Any]]:
+    """The models of one profile."""
+    return [{"provider": profile.name, "profile": profile.name, "model": name, "default": name == profile.model} for name in models]
 
 
 def token_document(token: Token) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def test_the_commands_of_the_page_work_in_order(live_server_url: str) -> None:
 def test_every_address_is_on_the_page() -> None:
     said = re.sub(r"\$RUN|\{run_id\}|…", "<str:run_id>", re.sub(r"\$GATE", "<str:gate_id>", PAGE))
     said = said.replace("letter/", "<str:name>/").replace("{name}", "<str:name>").replace("{id}", "<str:token_id>")
+    said = said.replace("{slug}", "<str:slug>")
     said = said.replace("outputs/draft/", "outputs/<path:node_id>/")
     patterns = {str(pattern.pattern) for pattern in urlpatterns if pattern.name}
     assert [pattern for pattern in sorted(patterns) if f"/{pattern}" not in said] == []

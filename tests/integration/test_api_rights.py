@@ -143,6 +143,7 @@ TABLE = (
     Row("api-gate", "GET", at("/api/gates/{}/", gate)),
     Row("api-gate-answer", "POST", at("/api/gates/{}/answer/", gate, {"answer": "reject"}), frozenset({ADMIN, REVIEWER})),
     Row("api-profiles", "GET", always("/api/profiles/"), foreign=None),
+    Row("api-models", "GET", lambda profile: (f"/api/models/?profile={profile}", None)),
     Row("api-tokens", "GET", always("/api/tokens/"), foreign=None),
     Row("api-tokens", "POST", always("/api/tokens/", {"name": "x"}), frozenset(), foreign=None),
     Row("api-token", "DELETE", always("/api/tokens/abc/"), gives=404, foreign=None),
