@@ -104,6 +104,11 @@ def _never(text: str) -> str:
     return ""
 
 
+def words(cron: str) -> str:
+    """A valid expression in words: "At 06:00 on Monday"."""
+    return str(CronSim(NAMED.get(cron, cron), datetime(2000, 1, 1)).explain())  # noqa: DTZ001 - a calendar without clocks
+
+
 def next_times(cron: str, timezone: str, after: datetime, count: int) -> list[datetime]:
     """The next `count` moments after `after` (exclusive), as aware UTC; fewer when the calendar ends."""
     return list(islice(times(cron, timezone, after), count))

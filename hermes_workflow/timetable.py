@@ -10,7 +10,7 @@ from django.utils import timezone as clock
 
 from hermes_workflow import schedules
 from hermes_workflow.core.documents import check_value
-from hermes_workflow.core.errors import Conflict, Malformed, NotFound
+from hermes_workflow.core.errors import Conflict, Forbidden, Malformed, NotFound
 from hermes_workflow.core.text import kind_of, shorten
 from hermes_workflow.hooks import may_start, trigger_of
 from hermes_workflow.models import Design, Schedule
@@ -19,6 +19,7 @@ from hermes_workflow.rights import Principal
 TIMING = ("cron", "timezone")
 CHOICES = {"overlap": Schedule.Overlap.values, "catch_up": Schedule.CatchUp.values}
 SWITCHES = ("enabled", "may_send")
+SHOWN = 5
 SETTABLE = frozenset({*TIMING, *CHOICES, *SWITCHES, "input"})
 
 
@@ -38,6 +39,23 @@ def schedule_for(principal: Principal, schedule_id: int) -> Schedule:
     return found
 
 
+def coming(schedule: Schedule, count: int = SHOWN) -> list[datetime]:
+    """When its next runs start, as aware UTC; none while it starts nothing."""
+    if not schedule.enabled or schedule.problem or _faulty(schedule):
+        return []
+    return schedules.next_times(schedule.cron, schedule.timezone, clock.now(), count)
+
+
+def in_words(schedule: Schedule) -> str:
+    """Its cron in words; of one that cannot be read, the cron."""
+    return schedule.cron if _faulty(schedule) else schedules.words(schedule.cron)
+
+
+def _faulty(schedule: Schedule) -> bool:
+    """A row that was written past these doors is shown too, and set aside when its time comes."""
+    return bool(schedules.cron_fault(schedule.cron) or schedules.zone_fault(schedule.timezone))
+
+
 def create(*, principal: Principal, design: Design, **given: Any) -> Schedule:
     """A new schedule of the design, whose runs belong to the principal. `given` are values of `SETTABLE`, `cron` at least.
 
@@ -47,7 +65,7 @@ def create(*, principal: Principal, design: Design, **given: Any) -> Schedule:
     if design.profile_id not in principal.profile_ids or design.deleted_at or design.current_id is None:
         raise NotFound("there is no such design")
     schedule = Schedule(design=design, owner=principal.user)
-    _set(schedule, {"cron": "", **given})
+    _set(principal, schedule, {"cron": "", **given})
     schedule.next_at = _next(schedule)
     schedule.save()
     return schedule
@@ -61,7 +79,7 @@ def change(*, principal: Principal, schedule: Schedule, **given: Any) -> Schedul
     with transaction.atomic():
         kept = _locked(principal, schedule)
         before = (kept.cron, kept.timezone, kept.enabled, kept.problem)
-        _set(kept, given)
+        _set(principal, kept, given)
         if kept.node_id and (kept.cron, kept.timezone) != before[:2]:
             raise Conflict(f"its times are those of the trigger {kept.node_id}", hint=f"change them in the design {kept.design.slug}")
         kept.problem = ""
@@ -91,10 +109,12 @@ def _locked(principal: Principal, schedule: Schedule) -> Schedule:
     return found
 
 
-def _set(schedule: Schedule, given: dict[str, Any]) -> None:
-    """Raises Malformed; nothing is saved."""
+def _set(principal: Principal, schedule: Schedule, given: dict[str, Any]) -> None:
+    """Raises Malformed, Forbidden; nothing is saved."""
     if unknown := sorted(set(given) - SETTABLE):
         raise Malformed(f"{unknown[0]}: unknown field")
+    if given.get("may_send") is True and principal.is_bot:
+        raise Forbidden("only a person may let a schedule send to channels", hint="a person allows it on the page of the schedule")
     for name, value in given.items():
         if name in CHOICES and value not in CHOICES[name]:
             raise Malformed(f"{name}: must be {', '.join(CHOICES[name][:-1])} or {CHOICES[name][-1]}, got {shorten(value)}")

@@ -8,13 +8,14 @@ from urllib.parse import quote
 import pytest
 
 from hermes_workflow import services as designs
+from hermes_workflow import timetable
 from hermes_workflow.api.urls import urlpatterns
 from hermes_workflow.models import Design, Profile, Token
 from hermes_workflow.rights import ADMIN, BOT, DESIGNER, OPERATOR, REVIEWER, ROLES, VIEWER, Principal
 from runs.models import Gate
 from tests import builders
 from tests.api import Api, error_of
-from tests.builders import agent, approval, condition, design
+from tests.builders import agent, approval, condition, design, output
 from tests.fakes import ScriptedPerformer, failed
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +82,13 @@ def performed(profile: str) -> str:
     return run_id
 
 
+def told(profile: str) -> str:
+    """A run whose result was delivered."""
+    run_id = builders.begun(saved(profile, agent("draft"), output("tell", deliver="notification", target="user:root")))
+    builders.work(run_id)
+    return run_id
+
+
 Target = Callable[[str], tuple[str, Any]]
 
 
@@ -97,6 +105,16 @@ def newly_named(path: str) -> Target:
 def always(path: str, body: Any = None) -> Target:
     """The same address whatever the profile."""
     return lambda profile: (path, body)
+
+
+def scheduled(profile: str) -> int:
+    """A schedule of a fresh design."""
+    return timetable.create(principal=builders.admin(), design=saved(profile), cron="@daily").pk
+
+
+def newly_scheduled(profile: str) -> tuple[str, Any]:
+    """A new schedule for a design of the profile."""
+    return "/api/schedules/", {"design": slug(profile), "cron": "@daily"}
 
 
 @dataclass(frozen=True)
@@ -138,10 +156,17 @@ TABLE = (
     Row("api-run-respond", "POST", at(READ + "respond/", asking, {"node_id": "draft", "output": "x"}), EVERYBODY - {VIEWER}),
     Row("api-run-retry", "POST", at(READ + "retry/", broken, {}), frozenset({ADMIN, OPERATOR})),
     Row("api-run-cancel", "POST", at(READ + "cancel/", parked, {}), frozenset({ADMIN, OPERATOR})),
+    Row("api-run-resend", "POST", at(READ + "deliveries/tell/resend/", told, {}), frozenset({ADMIN, OPERATOR})),
     Row("api-run-signal", "POST", at(READ + "signal/", parked, {"type": "t", "key": "k"}), frozenset({ADMIN, OPERATOR}), 409),
     Row("api-gates", "GET", always("/api/gates/"), foreign=None),
     Row("api-gate", "GET", at("/api/gates/{}/", gate)),
     Row("api-gate-answer", "POST", at("/api/gates/{}/answer/", gate, {"answer": "reject"}), frozenset({ADMIN, REVIEWER})),
+    Row("api-schedules", "GET", always("/api/schedules/"), foreign=None),
+    Row("api-schedules", "POST", newly_scheduled, frozenset({ADMIN, DESIGNER}), 201, hides=False),
+    Row("api-schedule", "GET", at("/api/schedules/{}/", scheduled)),
+    Row("api-schedule", "PUT", at("/api/schedules/{}/", scheduled, {"cron": "@daily"}), frozenset({ADMIN, DESIGNER})),
+    Row("api-schedule", "PATCH", at("/api/schedules/{}/", scheduled, {"enabled": False}), frozenset({ADMIN, DESIGNER})),
+    Row("api-schedule", "DELETE", at("/api/schedules/{}/", scheduled), frozenset({ADMIN, DESIGNER}), 204),
     Row("api-profiles", "GET", always("/api/profiles/"), foreign=None),
     Row("api-models", "GET", lambda profile: (f"/api/models/?profile={profile}", None)),
     Row("api-tokens", "GET", always("/api/tokens/"), foreign=None),

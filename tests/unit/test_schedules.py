@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import accumulate
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -66,7 +67,7 @@ def brute_force(cron: str, zone: str, around: datetime) -> list[datetime]:
     minute, hour = cron.split()[:2]
     if minute.startswith("*") or hour.startswith("*"):
         return [moment for moment, wall in zip(moments, walls, strict=True) if matches(cron, wall)]
-    highest = [max(walls[: at + 1][-200:]) for at in range(len(walls))]
+    highest = list(accumulate(walls, max))
     days = [walls[0] + number * MINUTE for number in range(int((walls[-1] - walls[0]) / MINUTE) + 1)]
     return sorted({moments[bisect_left(highest, day)] for day in days if matches(cron, day)})
 
