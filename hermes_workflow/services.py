@@ -33,7 +33,8 @@ def check_slug(name: Any) -> str:
 def check_document(principal: Principal, dialect: str, document: Any, profile: Profile | None = None) -> list[Defect]:
     """Every defect: of the rulebook, and of names that mean nothing here, or nobody who could answer in the design's profile."""
     check_value(document)
-    return programs.defects_of(dialect, document) or references.defects_of(principal, document, profile)
+    found = programs.defects_of(dialect, document)
+    return found or (references.defects_of(principal, document, profile) if dialect == "design" else [])
 
 
 def save_design(
@@ -57,11 +58,12 @@ def save_design(
     """
     principal.require("design")
     check_slug(name)
-    defects = check_document(principal, dialect, document, _present_profile(principal, name, profile))
+    performing = _present_profile(principal, name, profile)
+    defects = check_document(principal, dialect, document, performing)
     defects = defects or list(triggers.defects_of(name, document))
     if defects:
         raise Invalid(f"{len(defects)} defect{'s' if len(defects) > 1 else ''} in the workflow", defects=defects)
-    plan = programs.compile_document(dialect, document)
+    plan = programs.compile_document(dialect, document, profile=performing.name if performing else "")
     try:
         with transaction.atomic():
             design = _claim(principal, name, dialect, profile, create_only)

@@ -20,16 +20,23 @@ LET_ALONE = 2.0  # seconds: while Redis does not answer, nobody waits for it twi
 _let_alone_until = 0.0
 
 
-def announce(run_id: str, seq: int, *, ring: bool) -> None:
-    """Ids only. The pulse repairs a lost ring; without Redis the web processes look for changes themselves."""
-    if ring:
-        ring_for(run_id)
+def announce(run_id: str, seq: int, *, rings: int) -> None:
+    """Ids only: one ring per step that waits for a worker, so that several begin at once. The pulse repairs a lost ring; without Redis
+    the web processes look for changes themselves."""
+    for _ in range(min(rings, settings.HERMES_WORKERS * settings.HERMES_STEPS_PER_WORKER)):
+        if not ring_for(run_id):
+            break
     _tell_sockets({"type": CHANGED, "id": run_id, "seq": seq})
 
 
 def ring_for(run_id: str) -> bool:
     """Ask a worker to look for work of this run. Returns whether that was possible."""
     return _sent(lambda: async_task(DRAIN, run_id), f"the doorbell did not ring for run {run_id}; the pulse will")
+
+
+def tell_pages(run_id: str) -> None:
+    """Open pages of a run are behind although its history did not grow: its agent is writing."""
+    _tell_sockets({"type": CHANGED, "id": run_id, "seq": 0})
 
 
 def prove_carriage() -> None:

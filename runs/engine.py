@@ -20,7 +20,7 @@ from hermes_workflow.core.outputs import INPUT_SEQ, output_of, seqs_for
 from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.prompts import context_of, context_seqs
 from hermes_workflow.core.scheduler import Program, advance
-from runs import announcements, gatebook, journal, performers, warm
+from runs import announcements, gatebook, journal, outbox, performers, warm
 from runs.journal import Holder, Lease, Settlement
 from runs.models import Event as EventRow
 from runs.models import Run
@@ -43,6 +43,7 @@ class Turn:
     version_id: int | None = None
     plan_digest: str = ""
     defer: bool = False
+    due: bool = False
 
     @property
     def plan(self) -> Plan:
@@ -141,6 +142,15 @@ def turn(
     raise journal.SeqLost(run_id)
 
 
+def honour(run_id: str, *, now: datetime | None = None) -> Turn:
+    """The turn of a run that is due: what time did is recorded, and where nothing follows the run is due at its next deadline."""
+
+    def take_in(this: Turn) -> None:
+        this.due = True
+
+    return turn(run_id, take_in, now=now)
+
+
 def _turn(
     run_id: str, take_in: Callable[[Turn], None] | None, now: datetime | None, holder: Holder | None, *, locked: bool
 ) -> tuple[Turn, HermesError | None]:
@@ -157,8 +167,11 @@ def _turn(
             refusal = error
         if not this.defer:
             decide_or_stuck(this)
+            _withdraw(this)
         if this.new:
             this.leases = _write(this, seen, holder, due_now=this.defer)
+        elif this.due:
+            journal.rest(run_id, history, this.now)
         transaction.on_commit(partial(_after, this))
     return this, refusal
 
@@ -167,6 +180,17 @@ def _honour_deadlines(this: Turn) -> None:
     """What time did comes first, with all that follows from it: a caller meets the run as it really stands."""
     this.record(*expire(this.history, this.now))
     if this.new:
+        decide_or_stuck(this)
+
+
+def _withdraw(this: Turn) -> None:
+    """A failing run begins nothing more: attempts that nobody has begun are taken back."""
+    history = this.history
+    if not (history.failing and history.open_attempts) or history.stuck or history.ended:
+        return
+    taken = outbox.withdraw(this.run.id, [(key, history.state(key).number) for key in history.open_attempts], this.now)
+    if taken:
+        this.record(*(Event(e.STEP_WITHDRAWN, key, {"number": number}) for key, number in taken))
         decide_or_stuck(this)
 
 
@@ -194,8 +218,8 @@ def _after(this: Turn) -> None:
     if not this.leases:
         this.put_back()
     if this.new:
-        scheduled = sum(event.type in (e.STEP_SCHEDULED, e.DELIVERY_REQUESTED) for event in this.new)
-        announcements.announce(this.run.id, seq, ring=scheduled > len(this.leases))
+        due = sum(event.type in (e.STEP_SCHEDULED, e.DELIVERY_REQUESTED) and not event.data.get("delay") for event in this.new)
+        announcements.announce(this.run.id, seq, rings=due - len(this.leases))
 
 
 def decide_or_stuck(this: Turn) -> None:

@@ -1,5 +1,6 @@
 """Claims: attempts are leased to one worker at a time, the fence committed before the work begins."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -53,6 +54,19 @@ def release(lease: Lease, *, after: float, ref: str) -> bool:
     held = Attempt.objects.filter(id=lease.id, fence=lease.fence, status="leased")
     ready_at = timezone.now() + timedelta(seconds=after)
     return held.update(status="ready", ref=ref, ready_at=ready_at, lease_until=None, claims=0) == 1
+
+
+def withdraw(run_id: str, attempts: Iterable[tuple[str, int]], now: datetime) -> list[tuple[str, int]]:
+    """Take back those of a run's attempts, by key and number, that nobody has begun; in the transaction of a turn. Returns which."""
+    wanted = [value for pair in attempts for value in pair]
+    among = " OR ".join(["(key = %s AND number = %s)"] * (len(wanted) // 2))
+    sql = f"""
+        UPDATE runs_attempt SET status = 'cancelled', fence = fence + 1, ended_at = %s
+        WHERE run_id = %s AND status = 'ready' AND ref = '' AND ({among}) RETURNING key, number"""
+    moment: Any = connection.ops.adapt_datetimefield_value(now)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [moment, run_id, *wanted])
+        return sorted(cursor.fetchall())
 
 
 def hand_back(worker: str) -> int:

@@ -46,7 +46,7 @@ def turn_due(now: datetime, *, limit: int = BATCH, run_ids: list[str] | None = N
         if turned == limit:
             break
         try:
-            engine.turn(run_id, now=now)
+            engine.honour(run_id, now=now)
             turned += 1
         except Exception:
             logger.exception("the deadline of run %s was not honoured; the next pulse tries again", run_id)

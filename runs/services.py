@@ -12,6 +12,7 @@ from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import INPUT_SEQ, has_output, seqs_for
 from hermes_workflow.core.plan import Plan
+from hermes_workflow.core.reach import known_starts
 from hermes_workflow.core.scheduler import tests_for
 from hermes_workflow.core.states import FAILED, FALSE, SKIPPED
 from hermes_workflow.models import Design, DesignVersion
@@ -74,7 +75,7 @@ def _of_one_moment(run: Run, gates: list[Gate], history: History) -> bool:
 def honour_deadline(run: Run) -> None:
     """Let time pass for one run before anything of it is read."""
     if run.due_at and run.due_at <= timezone.now():
-        engine.turn(run.pk)
+        engine.honour(run.pk)
 
 
 def honour_deadlines() -> None:
@@ -119,7 +120,7 @@ def retry_run(*, principal: Principal, run_id: str, version: str = "pinned", con
 
     def take_in(turn: Turn) -> None:
         _refuse_retry(turn)
-        newer = _newer(run, turn.plan) if version == "current" else None
+        newer = _newer(run, turn) if version == "current" else None
         sending.require(principal, newer[1] if newer else turn.plan, confirmed=confirm)
         if newer is None:
             turn.record(Event(e.RUN_REOPENED, "", {"why": "retry", "by": principal.name, "keys": _again(turn.history)}))
@@ -176,11 +177,13 @@ def _tests_under(turn: Turn, plan: Plan, keys: list[str]) -> dict[str, Any]:
     return found
 
 
-def _newer(run: Run, plan: Plan) -> tuple[DesignVersion, Plan] | None:
+def _newer(run: Run, turn: Turn) -> tuple[DesignVersion, Plan] | None:
     design = Design.objects.select_related("current").get(pk=run.design_id)
     if design.profile_id != run.profile_id:
         raise Conflict("the design moved to another profile, whose people alone see its versions", hint="retry the pinned version")
     current = design.current
-    if current is None or current.plan_id == plan.digest:
+    if current is None:
         return None
-    return current, starts.readable(current.plan_id)
+    whole = starts.readable(current.plan_id)
+    plan = starts.part(whole, known_starts(whole, turn.history.started.get("starts") or ()))
+    return None if plan.digest == turn.plan.digest else (current, plan)

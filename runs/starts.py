@@ -1,6 +1,7 @@
 """How a run begins, whoever asks for it: the input checked, the same start twice being one run, one commit."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,18 +9,22 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import IntegrityError
 
+from hermes_workflow import programs
 from hermes_workflow.core import events as e
 from hermes_workflow.core.documents import check_value, digest
 from hermes_workflow.core.errors import Conflict, KeyReused, Malformed, NeedsNewerCode, NotFound
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.plan import Plan
+from hermes_workflow.core.reach import starting_at
 from hermes_workflow.core.scheduler import tests_for
+from hermes_workflow.core.text import shorten
 from hermes_workflow.models import Design, Schedule
 from runs import engine, selectors, warm
 from runs.models import Run
 
 WORKFLOW_ID = re.compile(r"[A-Za-z0-9_.:-]{1,128}\Z")
 PERFORM = ("host", "caller")
+LONGEST_STEP = 4320 * 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +32,8 @@ class Start:
     """A wanted run of a design's current version.
 
     `starter` is the person it belongs to, if there is one; `key` makes the same start twice one run; `slot` is the moment of `schedule`
-    that the run stands for, and there is one run per slot.
+    that the run stands for, and there is one run per slot. A run may begin at `starts`, steps of its plan, and give each step
+    `timeout_seconds`.
     """
 
     design: Design
@@ -39,6 +45,8 @@ class Start:
     key: str | None = None
     schedule: Schedule | None = None
     slot: datetime | None = None
+    starts: tuple[str, ...] = ()
+    timeout_seconds: float | None = None
 
     @property
     def given(self) -> Any:
@@ -48,7 +56,14 @@ class Start:
     @property
     def fingerprint(self) -> str:
         """What a repeated key must come with."""
-        return digest({"design": self.design.slug, "input": self.given, "perform": self.perform, "workflow_id": self.workflow_id})
+        same = {"design": self.design.slug, "input": self.given, "perform": self.perform, "workflow_id": self.workflow_id}
+        return digest(same | self.chosen)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What the first event says of a start that is not the usual one."""
+        starts = {"starts": list(self.starts)} if self.starts else {}
+        return starts | ({"timeout_seconds": self.timeout_seconds} if self.timeout_seconds else {})
 
 
 def start(wanted: Start) -> tuple[Run, bool]:
@@ -62,9 +77,10 @@ def start(wanted: Start) -> tuple[Run, bool]:
     version = wanted.design.current
     if version is None:
         raise NotFound(f"{wanted.design.slug} has no version")
-    plan = readable(version.plan_id)
+    plan = part(readable(version.plan_id), wanted.starts)
     data = {"perform": wanted.perform, "version": version.number, "plan": plan.digest, "tests": tests_for(plan, plan.trigger, wanted.given)}
-    run = _row(wanted)
+    data |= wanted.chosen
+    run = _row(wanted, plan)
     try:
         engine.start(run, plan, Event(e.RUN_STARTED, "", data, body=wanted.given))
     except IntegrityError:
@@ -83,6 +99,9 @@ def check(wanted: Start) -> None:
     check_value(wanted.given)
     if wanted.perform not in PERFORM:
         raise Malformed(f"perform: must be {' or '.join(PERFORM)}")
+    seconds = wanted.timeout_seconds
+    if seconds is not None and (type(seconds) not in (int, float) or not 0 < seconds <= LONGEST_STEP):
+        raise Malformed(f"timeout_seconds: must be a number above 0, at most {LONGEST_STEP}")
     if wanted.workflow_id is not None and not (isinstance(wanted.workflow_id, str) and WORKFLOW_ID.match(wanted.workflow_id)):
         raise Malformed("workflow_id: must be 1 to 128 of letters, digits, dot, colon, dash and underscore")
 
@@ -95,7 +114,19 @@ def readable(plan_id: str) -> Plan:
     return plan
 
 
-def _row(wanted: Start) -> Run:
+def part(plan: Plan, starts: Sequence[str]) -> Plan:
+    """The plan that begins at `starts`, stored; the whole one when none is named. Raises Malformed for a step that is not there."""
+    if not starts:
+        return plan
+    for key in starts:
+        if key not in plan.step:
+            raise Malformed(f"starts: there is no step {shorten(key)}")
+    begun = starting_at(plan, starts)
+    programs.store(begun)
+    return begun
+
+
+def _row(wanted: Start, plan: Plan) -> Run:
     version = wanted.design.current
     assert version
     return Run(
@@ -103,7 +134,7 @@ def _row(wanted: Start) -> Run:
         design=wanted.design,
         version=version,
         profile=wanted.design.profile,
-        plan_id=version.plan_id,
+        plan_id=plan.digest,
         origin=wanted.origin,
         started_by=wanted.starter,
         start_key=wanted.key,

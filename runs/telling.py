@@ -88,6 +88,7 @@ TELLERS: dict[str, Callable[[str, Data, Run], str]] = {
     e.STEP_COMPLETED: _completed,
     e.STEP_FAILED: lambda key, data, run: f"Attempt {data.get('number', '?')} of {key} failed{_reason(data.get('msg'))}",
     e.STEP_UNPERFORMED: lambda key, data, run: f"Nobody performs {key}{_reason(data.get('msg'))}",
+    e.STEP_WITHDRAWN: lambda key, data, run: f"{key} is not begun, because the run is failing",
     e.STEP_GAVE_UP: lambda key, data, run: f"{key} failed for good{_reason(data.get('msg'))}",
     e.STEP_SKIPPED: lambda key, data, run: f"{key} was skipped{_reason(data.get('because'))}",
     e.CONDITION_EVALUATED: lambda key, data, run: f"{key} is {'true' if data.get('result') else 'false'}{_reason(data.get('trace'))}",

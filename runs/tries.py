@@ -10,7 +10,13 @@ from hermes_workflow.core import events as e
 from runs.models import Event
 
 OPENS = (e.STEP_SCHEDULED, e.DELIVERY_REQUESTED)
-ENDS = {e.STEP_COMPLETED: "done", e.STEP_FAILED: "failed", e.STEP_UNPERFORMED: "cancelled", e.DELIVERY_TRIED: "done"}
+ENDS = {
+    e.STEP_COMPLETED: "done",
+    e.STEP_FAILED: "failed",
+    e.STEP_UNPERFORMED: "cancelled",
+    e.STEP_WITHDRAWN: "cancelled",
+    e.DELIVERY_TRIED: "done",
+}
 
 
 @dataclass(slots=True)

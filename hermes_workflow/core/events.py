@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-RUN_STARTED = "run.started"  # {perform, version, plan, tests}; body: the input
+RUN_STARTED = "run.started"  # {perform, version, plan, tests, starts?, timeout_seconds?}; body: the input
 RUN_REOPENED = "run.reopened"  # {why, by, keys, tests?, version?, plan?}; un-settles the keys
 RUN_STUCK = "run.stuck"  # {kind, msg, place}; facts are kept, a later turn tries again
 RUN_RESUMED = "run.resumed"  # {}; no longer stuck
@@ -17,6 +17,7 @@ STEP_SCHEDULED = "step.scheduled"  # {number, kind, delay?}; opens an attempt, `
 STEP_COMPLETED = "step.completed"  # {number?, collect?, tests?, structured?, by?}; body: the output
 STEP_FAILED = "step.failed"  # {number, kind, msg, hint, retry_after?}; one try
 STEP_UNPERFORMED = "step.unperformed"  # {number, msg}; the attempt found no performer
+STEP_WITHDRAWN = "step.withdrawn"  # {number}; the attempt was never begun, because the run is failing
 STEP_GAVE_UP = "step.gave_up"  # {kind, msg, hint}; the budget is spent
 STEP_SKIPPED = "step.skipped"  # {because}
 CONDITION_EVALUATED = "condition.evaluated"  # {result, trace, tests?}

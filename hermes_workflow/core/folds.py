@@ -95,6 +95,16 @@ def _unperformed(history: "History", event: Event) -> None:
     history.ready.add(event.key)
 
 
+def _withdrawn(history: "History", event: Event) -> None:
+    state = history.state(event.key)
+    if state.outcome:
+        return
+    state.unperformed += 1
+    state.tries, state.spared, state.failure = 0, False, None  # should the run go on, it goes on with a whole budget
+    history.open_attempts.pop(event.key, None)
+    history.ready.add(event.key)
+
+
 def _gave_up(history: "History", event: Event) -> None:
     history.settle(event.key, FAILED, event)
     if not any(edge.on == "fail" for edge in history.plan.children.get(event.key, ())):
@@ -190,6 +200,7 @@ FOLDS: dict[str, Callable[["History", Event], None]] = {
     e.STEP_COMPLETED: _completed,
     e.STEP_FAILED: _failed,
     e.STEP_UNPERFORMED: _unperformed,
+    e.STEP_WITHDRAWN: _withdrawn,
     e.STEP_GAVE_UP: _gave_up,
     e.STEP_SKIPPED: _skipped,
     e.CONDITION_EVALUATED: _evaluated,

@@ -11,8 +11,8 @@ PASSED, FAILED, SKIPPED, FALSE = "passed", "failed", "skipped", "false"
 class StepState:
     """One step so far. `outcome` is empty until it is settled; `tries` counts failures since the last re-entry.
 
-    `number` is the last attempt's; `unperformed` says how many of these numbers found no performer, or were never begun, and tried nothing; `delivered` is
-    the number under whose key the step's result was sent.
+    `number` is the last attempt's; `unperformed` says how many of these numbers found no performer, or were never begun, and tried
+    nothing; `delivered` is the number under whose key the step's result was sent.
     """
 
     outcome: str = ""

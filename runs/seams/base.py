@@ -14,7 +14,8 @@ class Assignment:
 
     `context` is `{"input": {…}, "<producer id>": value}`; `number` rises after a known outcome and is part of `idempotency_key`;
     `ref` is what an earlier claim of the same number was told to come back with. `settings` belongs to the performer (for a
-    subprocess: argv, limits, names of environment variables). Seconds throughout.
+    subprocess: argv, limits, names of environment variables). Seconds throughout. `message`, where there is one, is the whole text for
+    the performer, with the context in it, and `system` what a model is told before it.
     """
 
     run_id: str
@@ -31,11 +32,13 @@ class Assignment:
     timeout_seconds: float = 600.0
     ref: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+    message: str = ""
+    system: str = ""
 
     @cached_property
     def rendered(self) -> str:
-        """The prompt with the context as text, for performers that read text."""
-        return rendered(self.prompt, self.context)
+        """All that the performer is told, as one text: the message, else the prompt with the context."""
+        return self.message or rendered(self.prompt, self.context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,8 +99,8 @@ class Conversation:
         prompt = self.assignment.rendered
         if self.assignment.schema is not None and self.endpoint.structured != "json_schema":
             prompt += f"\n\nAnswer with JSON that fits this JSON Schema, and with nothing else:\n{json.dumps(self.assignment.schema)}"
-        system = [{"role": "system", "content": self.endpoint.system}] if self.endpoint.system else []
-        return [*system, {"role": "user", "content": prompt}]
+        system = "\n\n".join(filter(None, (self.endpoint.system, self.assignment.system)))
+        return [*([{"role": "system", "content": system}] if system else []), {"role": "user", "content": prompt}]
 
     def _ask(self, messages: list[dict[str, str]], key: str) -> str:
         """What the model says to that. Raises Unusable."""

@@ -1,13 +1,13 @@
 """From a graph to the plan its runner follows: trigger and notes dropped, defaults filled in, steps in a stable order."""
 
 from collections.abc import Callable, Iterable
-from heapq import heapify, heappop, heappush
 from typing import Any
 
 from hermes_workflow.core.expressions import parse
 from hermes_workflow.core.plan import Edge, Plan, Policy, Step
 from hermes_workflow.core.text import shorten
 from hermes_workflow.dialects.design.nodes import DEFAULT_OPTIONS, KINDS, STEPS, Node, nfc
+from hermes_workflow.dialects.order import ordered
 
 Named = dict[str, Node]
 
@@ -20,9 +20,9 @@ def build_run_plan(graph: Any) -> Plan:
     trigger = next((node["id"] for node in named.values() if node["type"] == "trigger"), "")
     steps = [node for node in nodes if node["type"] in STEPS]
     edges = tuple(edge for node in steps for edge in _edges(node, named))
-    ordered = _ordered([node["id"] for node in steps], [edge for edge in edges if edge.source != trigger])
+    order = ordered([node["id"] for node in steps], ((edge.source, edge.target) for edge in edges if edge.source != trigger))
     place = {node["id"]: node for node in steps}
-    return Plan("design", tuple(_step(place[id_], named) for id_ in ordered), edges, trigger, Policy(concurrency=1))
+    return Plan("design", tuple(_step(place[id_], named) for id_ in order), edges, trigger, Policy(concurrency=1))
 
 
 def _nodes(graph: Any) -> list[Node]:
@@ -63,29 +63,6 @@ def _edges(node: Node, named: Named) -> Iterable[Edge]:
             raise ValueError(f"{shorten(node['id'])} comes after {shorten(item)}, and there is no such node")
         if parent["type"] != "note":
             yield Edge(parent["id"], node["id"])
-
-
-def _ordered(ids: list[str], edges: list[Edge]) -> list[str]:
-    """A topological order that takes the lowest document index first."""
-    index = {id_: at for at, id_ in enumerate(ids)}
-    waits = dict.fromkeys(ids, 0)
-    below: dict[str, list[str]] = {id_: [] for id_ in ids}
-    for edge in edges:
-        waits[edge.target] += 1
-        below[edge.source].append(edge.target)
-    ready = [index[id_] for id_, count in waits.items() if not count]
-    heapify(ready)
-    ordered = []
-    while ready:
-        ordered.append(ids[heappop(ready)])
-        for child in below[ordered[-1]]:
-            waits[child] -= 1
-            if not waits[child]:
-                heappush(ready, index[child])
-    if len(ordered) < len(ids):
-        stuck = [id_ for id_ in ids if waits[id_]]
-        raise ValueError(f"a cycle runs through or above {', '.join(shorten(id_, 40) for id_ in stuck[:5])}")
-    return ordered
 
 
 def _step(node: Node, named: Named) -> Step:
