@@ -10,6 +10,7 @@ from hermes_workflow.rights import Principal
 from runs.selectors import unread_count
 
 SECTIONS = ("inbox", "runs", "designs", "schedules", "account")
+WITHIN = {"sessions": "runs"}
 
 
 class Shell:
@@ -23,7 +24,7 @@ class Shell:
     def section(self) -> str:
         """The part of the site that the address is in."""
         first = self._request.path.strip("/").partition("/")[0] or "inbox"
-        return first if first in SECTIONS else ""
+        return WITHIN.get(first, first if first in SECTIONS else "")
 
     @cached_property
     def _waiting(self) -> tuple[int, bool]:

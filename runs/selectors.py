@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 
 from hermes_workflow.core.errors import NotFound
 from hermes_workflow.rights import Principal
-from runs.models import Attempt, Event, Gate, Notice, Run, Session
+from runs.models import Attempt, Delivery, Event, Gate, Notice, Run, Session
 
 RELATED = ("design", "version", "profile", "started_by")
 
@@ -54,6 +54,14 @@ def sessions_of(run_id: str) -> QuerySet[Session]:
     return rows.order_by("started_at", "id")
 
 
+def sessions_for(principal: Principal) -> QuerySet[Session]:
+    """The transcripts of every run that the principal may see, newest first."""
+    if not principal.may("read"):
+        return Session.objects.none()
+    rows = Session.objects.filter(attempt__run__profile_id__in=principal.profile_ids)
+    return rows.select_related("attempt__run__design").order_by("-id")
+
+
 def notices_for(principal: Principal) -> QuerySet[Notice]:
     """The bell of a person, newest first."""
     return Notice.objects.filter(user=principal.user).select_related("run__design").order_by("-created_at", "-id")
@@ -67,3 +75,8 @@ def unread_count(principal: Principal, *, cap: int = 100) -> int:
 def attempts_of(run_id: str) -> QuerySet[Attempt]:
     """Every attempt of a run, in order."""
     return Attempt.objects.filter(run_id=run_id).order_by("id")
+
+
+def deliveries_of(run_id: str) -> QuerySet[Delivery]:
+    """The receipts of a run, oldest first."""
+    return Delivery.objects.filter(run_id=run_id).order_by("id")

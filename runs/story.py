@@ -114,7 +114,7 @@ class _Teller:
             "at": self.history.state(step.id).at if self.history.settled(step.id) else None,
             "seconds": last.seconds if last else None,
             "attempts": [_told(one, self.known.get((step.id, one.number))) for one in tries] if step.kind == "agent" else [],
-            "open": state == "failed",
+            "open": state == "failed" or self._is_writing(step.id, last),
             "has_output": has_output and step.kind in ("agent", "output"),
             "output": shown(self.document["outputs"][step.id]) if has_output else None,
             "error_kind": (self.document["error"] or {}).get("kind") if state == "failed" and self._is_error(step.id) else "",
@@ -132,6 +132,10 @@ class _Teller:
         if key in self.history.open_attempts or key in self.history.undecided:
             return "running"
         return "cancelled" if self.tries.get(key) and self.history.ended else "pending"
+
+    def _is_writing(self, key: str, last: Try | None) -> bool:
+        known = self.known.get((key, last.number)) if last else None
+        return known is not None and bool(known.writing)
 
     def _is_error(self, key: str) -> bool:
         return (self.document["error"] or {}).get("node_id") == key
@@ -169,7 +173,7 @@ class _Teller:
         return f"{kind}, {size(len(dumps(value).encode()))}{by}", f"{seconds}{tries}".strip(", ") or f"by {data.get('by', '')}"
 
     def _output(self, step: Step, data: Mapping[str, Any], last: Try | None) -> tuple[str, str]:
-        sent = [d for d in self.document["deliveries"] if d["node_id"] == step.id]
+        sent = list({d["target"]: d for d in self.document["deliveries"] if d["node_id"] == step.id}.values())  # the latest counts
         if not sent:
             return "Kept with the run", "kept"
         failed = [d for d in sent if not d["ok"]]

@@ -18,10 +18,11 @@ from hermes_workflow.pages import PageRequest, asks_for, page
 from hermes_workflow.rights import Principal
 from hermes_workflow.selectors import designs_for
 from hermes_workflow.words import sentence, shown
-from runs import selectors, services, warm
+from runs import resending, selectors, services, warm
 from runs.listing import ORIGINS, Filters, runs_page
 from runs.models import Run
 from runs.results import results_of
+from runs.session_pages import SessionsPage, Wanted, profiles_in, session_page, sessions_page
 from runs.story import Story, story_of
 from runs.telling import told
 from runs.watching import newest_runs, state_of
@@ -109,6 +110,7 @@ def _context(request: PageRequest, story: Story) -> dict[str, Any]:
         "card": card_of(principal, story.gates, reverse_name="run-answer"),
         "may_cancel": not ended and services.may_cancel(principal, found),
         "may_retry": found.status == Run.Status.FAILED and principal.may("operate"),
+        "deliveries": resending.deliveries(principal, found.pk),
         "newest": newest,
         "idempotency_key": uuid4().hex,
     }
@@ -143,6 +145,22 @@ def cancel(request: PageRequest, run_id: str) -> HttpResponseBase:
 
 
 @page
+@require_POST
+def resend(request: PageRequest, run_id: str) -> HttpResponseBase:
+    """Send a delivery again; a second click of the same button sends nothing more."""
+    given = request.POST
+    key = given.get("idempotency_key", "")[:200]
+    try:
+        resending.resend(principal=request.principal, run_id=run_id, node_id=given.get("node_id", ""), key=key)
+    except NotFound:
+        raise
+    except HermesError as refusal:
+        return _shown(request, run_id, refusal=refusal)
+    messages.success(request, "It is being sent again; its receipt will appear here.")
+    return redirect("run", run_id)
+
+
+@page
 def answer(request: PageRequest, run_id: str, gate_id: str) -> HttpResponseBase:
     """Answer a gate in place on its run's page."""
     if request.method != "POST":
@@ -156,3 +174,32 @@ def answer(request: PageRequest, run_id: str, gate_id: str) -> HttpResponseBase:
     messages.success(request, said.toast) if not request.htmx else None
     response = _shown(request, run_id) if request.htmx else redirect("run", run_id)
     return said.announce(response) if request.htmx else response
+
+
+@page
+@require_GET
+def sessions(request: PageRequest) -> HttpResponseBase:
+    """Every transcript that the person may see, newest first."""
+    given = request.GET
+    wanted = Wanted(given.get("run", "").strip(), given.get("profile", ""), given.get("before", ""), given.get("after", ""))
+    try:
+        found = sessions_page(principal=request.principal, wanted=wanted)
+    except NotFound:
+        found = SessionsPage([], "", "")
+    chosen = {name: value for name, value in (("run", wanted.run), ("profile", wanted.profile)) if value}
+    context = {
+        "sessions": found.rows,
+        "wanted": wanted,
+        "profiles": profiles_in(request.principal),
+        "newer": f"?{urlencode({**chosen, 'after': found.newer})}" if found.newer else "",
+        "older": f"?{urlencode({**chosen, 'before': found.older})}" if found.older else "",
+    }
+    return render(request, "runs/sessions.html", context)
+
+
+@page
+@require_GET
+def session(request: PageRequest, session_id: str) -> HttpResponseBase:
+    """One transcript; while its attempt is at work it grows."""
+    context = session_page(principal=request.principal, session_id=int(session_id))
+    return render(request, "runs/session_part.html" if asks_for(request, "session-page") else "runs/session.html", context)

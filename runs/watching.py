@@ -5,6 +5,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from hashlib import sha256
 from time import monotonic
 from weakref import WeakKeyDictionary
@@ -18,7 +19,7 @@ from django.db.models import Count, Max, Sum
 from hermes_workflow.lost_connections import give_up_after
 from hermes_workflow.rights import Principal
 from runs.announcements import CHANGED, CHANGES
-from runs.models import Gate, GateAudience, Notice, Run
+from runs.models import Gate, GateAudience, Message, Notice, Run
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,9 @@ def look(watches: Iterable[Watch]) -> dict[Watch, Hashable]:
     asked = defaultdict(list)
     for kind, key in watches:
         asked[kind].append(key)
-    found: dict[Watch, Hashable] = {("run", row[0]): row[1] for row in Run.objects.filter(id__in=asked["run"]).values_list("id", "seq")}
+    seqs = dict(Run.objects.filter(id__in=asked["run"]).values_list("id", "seq"))
+    spoke = _spoke(list(seqs))
+    found: dict[Watch, Hashable] = {("run", run_id): (seq, spoke.get(run_id)) for run_id, seq in seqs.items()}
     for audience in asked["asked"]:
         rows = GateAudience.objects.filter(audience=audience, open=True).order_by("-waiting_since", "-gate_id")[:CAP]
         found["asked", audience] = tuple(rows.aggregate(Count("id"), Max("gate_id"), Sum("gate__run__seq")).values())
@@ -53,6 +56,12 @@ def look(watches: Iterable[Watch]) -> dict[Watch, Hashable]:
         unread = Notice.objects.filter(user_id=user, read_at=None)[:CAP]
         found["notices", user] = tuple(unread.aggregate(Count("id"), Max("id")).values())
     return found
+
+
+def _spoke(run_ids: list[str]) -> dict[str, datetime]:
+    """When an agent that is at work for a run was last heard."""
+    rows = Message.objects.filter(session__attempt__run_id__in=run_ids, session__ended_at=None) if run_ids else Message.objects.none()
+    return dict(rows.values_list("session__attempt__run_id").annotate(Max("at")))
 
 
 def newest_runs(principal: Principal) -> set[Watch]:

@@ -19,6 +19,7 @@ from runs import assignments, engine, heartbeat, insistence, outbox, stopping, t
 from runs.assignments import Performance, Unperformed, Work
 from runs.engine import Turn
 from runs.journal import FenceLost, Lease
+from runs.live import Live
 from runs.seams import deliver
 from runs.seams.base import Again, Failed, Performed
 from runs.seams.deliver import Parcel, Receipt, Sent
@@ -107,17 +108,20 @@ def perform(lease: Lease, work: Work) -> Outcome:
         return work
     with heartbeat.holding(lease) as cancelled:
         try:
-            outcome = _call(work, cancelled)
+            outcome = _call(lease, work, cancelled)
         except Exception as error:
             logger.exception("the performer of %s:%s failed", lease.run_id, lease.key)
             outcome = internal(error)
     return Again(0.0, lease.ref) if heartbeat.ending() and isinstance(outcome, Failed) else outcome
 
 
-def _call(work: Performance | Parcel, cancelled: Callable[[], bool]) -> Outcome:
+def _call(lease: Lease, work: Performance | Parcel, cancelled: Callable[[], bool]) -> Outcome:
     if isinstance(work, Parcel):
         return deliver.send(work)
-    return work.performer.perform(work.assignment, cancelled=cancelled)
+    if not work.performer.keeps_transcript:
+        return work.performer.perform(work.assignment, cancelled=cancelled)
+    live = Live(lease, work)
+    return work.performer.perform(work.assignment, cancelled=live.watching(cancelled), say=live.hear)
 
 
 def settle(lease: Lease, work: Work, outcome: Outcome, *, hold: bool) -> Turn | None:

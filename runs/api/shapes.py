@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from hermes_workflow.http.bodies import Anyhow, Anything, Body, Choice, Flag, Text
+from runs.diagnostics import is_live
 from runs.documents import instant
 from runs.models import Event, Session
 from runs.starts import PERFORM
@@ -32,6 +33,12 @@ class RetryBody(Body):
     """How to go on."""
 
     version = Choice(("pinned", "current"), default="pinned")
+    confirm = Flag(default=False, help_text=CONFIRM)
+
+
+class ResendBody(Body):
+    """Nothing but a word."""
+
     confirm = Flag(default=False, help_text=CONFIRM)
 
 
@@ -147,6 +154,9 @@ class SessionShape(serializers.Serializer):
     number = serializers.IntegerField()
     profile = serializers.CharField()
     model = serializers.CharField()
+    external_id = serializers.CharField(help_text="The performer's own name for the conversation")
+    usage = serializers.DictField(child=serializers.FloatField(), help_text="What it cost, as the performer counts it")
+    live = serializers.BooleanField(help_text="Whether the performer is at work on it now")
     started_at = serializers.DateTimeField()
     ended_at = serializers.DateTimeField(allow_null=True)
     messages = MessageShape(many=True)
@@ -178,6 +188,9 @@ def session_document(session: Session) -> dict[str, Any]:
         "number": session.attempt.number,
         "profile": session.profile,
         "model": session.model,
+        "external_id": session.external_id,
+        "usage": session.usage,
+        "live": is_live(session.attempt, session),
         "started_at": instant(session.started_at),
         "ended_at": instant(session.ended_at),
         "messages": [{"role": said.role, "content": said.content, "at": instant(said.at)} for said in session.messages.all()],

@@ -9,7 +9,7 @@ from approvals.links import link_code
 from hermes_workflow.rights import Principal
 from hermes_workflow.selectors import design_for
 from runs import services, worker
-from runs.models import Gate, Notice
+from runs.models import Gate, Notice, Session
 from tests.acceptance.conftest import Watched
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,6 +43,9 @@ def lived_in(people: dict[str, Principal]) -> list[str]:
         f"/inbox/{gates[asked]}/",
         "/runs/",
         "/runs/?status=cancelled",
+        "/sessions/",
+        "/sessions/?profile=nobody",
+        f"/sessions/{Session.objects.earliest('id').pk}/",
         *(f"/runs/{run_id}/" for run_id in (parked, done, failed, asked)),
         "/designs/",
         "/designs/contract-check/",
