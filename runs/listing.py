@@ -131,7 +131,7 @@ def _row(run: Run, gate: Gate | None, attempt: Attempt | None, end: Event | None
         "deadline": gate.due_at if gate else None,
         "waiting_since": gate.waiting_since if gate else None,
         "on_timeout": gate.on_timeout if gate else "",
-        "failed_deliveries": sum(not delivery.ok for delivery in sent),
+        "failed_deliveries": sum(not ok for ok in {(one.key, one.target): one.ok for one in sent}.values()),  # the latest counts
         "may_retry": retries and run.status == Run.Status.FAILED,
     }
 

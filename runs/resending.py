@@ -1,5 +1,7 @@
 """Sending a delivery again: beside the course of its run, under the key of the first time, with a receipt of its own."""
 
+from typing import Any
+
 from hermes_workflow.core import events as e
 from hermes_workflow.core.errors import Conflict, KeyReused, NotFound
 from hermes_workflow.core.events import Event
@@ -7,6 +9,7 @@ from hermes_workflow.core.plan import Step
 from hermes_workflow.rights import Principal
 from runs import engine, selectors, sending
 from runs.engine import Turn
+from runs.models import Delivery
 
 
 def resend(*, principal: Principal, run_id: str, node_id: str, key: str | None = None, confirm: bool = False) -> None:
@@ -46,6 +49,25 @@ def _delivering(turn: Turn, node_id: str) -> Step:
     if not may_repeat(turn, node_id):
         raise Conflict(f"{node_id} has not been sent yet")
     return step
+
+
+def deliveries(principal: Principal, run_id: str) -> list[dict[str, Any]]:
+    """Each receipt, oldest first: `{node_id, number, target, ok, detail, at, again, sending}`.
+
+    On the last receipt of a node, `again` says whether this principal may have it sent again, `sending` whether that is being done.
+    """
+    receipts = list(selectors.deliveries_of(run_id))
+    last = {receipt.key: receipt.pk for receipt in receipts}
+    with engine.glance(run_id) as turn:
+        nodes = {key for key in last if (step := turn.plan.step.get(key)) and step.kind == "output" and may_repeat(turn, key)}
+        busy, ended = set(turn.history.resends), turn.history.ended
+    offered = principal.may("operate") and ended != "cancelled"
+    return [_row(one, at_work=one.key in busy, offered=offered and one.key in nodes, last=last[one.key] == one.pk) for one in receipts]
+
+
+def _row(receipt: Delivery, *, at_work: bool, offered: bool, last: bool) -> dict[str, Any]:
+    shown = {name: getattr(receipt, name) for name in ("number", "target", "ok", "detail", "at")}
+    return {"node_id": receipt.key, **shown, "again": last and offered and not at_work, "sending": last and at_work}
 
 
 def may_repeat(turn: Turn, node_id: str) -> bool:

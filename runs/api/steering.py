@@ -8,7 +8,8 @@ from hermes_workflow.http.endpoint import Endpoint
 from hermes_workflow.http.openapi import documented
 from runs import services
 from runs.api.addresses import run_at
-from runs.api.shapes import CancelBody, RetryBody, RunShape, SignalBody
+from runs.api.shapes import CancelBody, ResendBody, RetryBody, RunShape, SignalBody
+from runs.resending import resend
 
 
 class Retry(Endpoint):
@@ -30,6 +31,17 @@ class Cancel(Endpoint):
         """Whoever started it may, and operators."""
         run = run_at(self, run_id)
         services.cancel_run(principal=self.principal, run_id=run.pk, **self.body(CancelBody))
+        return Response(services.document_of(principal=self.principal, run_id=run.pk))
+
+
+class Resend(Endpoint):
+    """A delivery is sent again."""
+
+    @documented("Send a delivery again", answers=RunShape, body=ResendBody, keyed=True, refuses=(403, 404, 409), operation_id="runs_resend")
+    def post(self, request: Request, run_id: str, node_id: str) -> Response:
+        """Under the delivery's own key, so that a receiver can tell; the run stays as it is, and a new receipt follows."""
+        run = run_at(self, run_id)
+        resend(principal=self.principal, run_id=run.pk, node_id=node_id, key=self.idempotency_key(), **self.body(ResendBody))
         return Response(services.document_of(principal=self.principal, run_id=run.pk))
 
 
