@@ -165,6 +165,7 @@ class Gate(models.Model):
         constraints = [models.UniqueConstraint(fields=["run", "key", "round"], name="gate_round_once")]
         indexes = [
             models.Index(fields=["profile", "waiting_since", "id"], condition=Q(status="open"), name="gate_open_by_profile"),
+            models.Index(fields=["waiting_since", "id"], condition=Q(status="open"), name="gate_open_since"),
         ]
 
     def __str__(self) -> str:

@@ -219,6 +219,10 @@ class Migration(migrations.Migration):
             model_name='gate',
             index=models.Index(condition=models.Q(('status', 'open')), fields=['profile', 'waiting_since', 'id'], name='gate_open_by_profile'),
         ),
+        migrations.AddIndex(
+            model_name='gate',
+            index=models.Index(condition=models.Q(('status', 'open')), fields=['waiting_since', 'id'], name='gate_open_since'),
+        ),
         migrations.AddConstraint(
             model_name='gate',
             constraint=models.UniqueConstraint(fields=('run', 'key', 'round'), name='gate_round_once'),
