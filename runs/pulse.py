@@ -1,15 +1,17 @@
 """The pulse: one idempotent look at what is due. It repairs whatever a lost ring, a dead worker or a long silence left behind."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.conf import settings
+from django.db import Error
 from django.utils import timezone
 from django_q.tasks import queue_size
 from redis.exceptions import RedisError
 
-from runs import announcements, engine, outbox, slots, stopping
+from runs import announcements, engine, outbox, reminders, slots, stopping
 from runs.models import Run
 
 logger = logging.getLogger(__name__)
@@ -27,13 +29,24 @@ class Beat:
 
 
 def beat(*, now: datetime | None = None, limit: int = BATCH) -> Beat:
-    """Start due schedules, turn due runs and ring for waiting work."""
+    """Start due schedules, turn due runs, remind of old gates and ring for waiting work."""
     moment = now or timezone.now()
     announcements.prove_carriage()
-    slots.start_due(moment, limit=limit)
+    _apart("schedules", lambda: slots.start_due(moment, limit=limit))
     turned = turn_due(moment, limit=limit)
+    _apart("reminders", lambda: reminders.remind(moment))
     rung, waiting = ring_waiting(moment, limit=limit)
     return Beat(turned=turned, rung=rung, unheard=rung < waiting)
+
+
+def _apart(what: str, look: Callable[[], object]) -> None:
+    """One part of a beat; its fault keeps no deadline waiting."""
+    try:
+        look()
+    except Error:
+        raise
+    except Exception:
+        logger.exception("the pulse's look at %s failed; the next one tries again", what)
 
 
 def turn_due(now: datetime, *, limit: int = BATCH, run_ids: list[str] | None = None) -> int:
