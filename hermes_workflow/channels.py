@@ -1,7 +1,7 @@
 """Channels: what an admin's address may look like, and what a target means in it. People name chats, only admins name hosts."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
@@ -28,8 +28,6 @@ OWN_HOST = frozenset({
 
 PLATFORM = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
 CHAT = re.compile(r"(?!\.{1,2}\Z)[\w.:@#!+=~-]{1,200}\Z")
-ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
-OURS = re.compile(r"HERMES_|DATABASE_URL\Z|REDIS_URL\Z")
 SLOT = re.compile(r"\{([^{}]*)\}")
 PLAIN = re.compile(r"[\x21-\x7e]+\Z")
 
@@ -107,16 +105,6 @@ def url_fault(kind: str, url: str) -> str:
     if "{" in SLOT.sub("", url) or "}" in SLOT.sub("", url):
         return "has a brace that belongs to no place"
     return _webhook_fault(url) if kind == Channel.Kind.HERMES else _apprise_fault(url)
-
-
-def env_fault(names: Iterable[str]) -> str:
-    """Why an environment variable cannot be used; empty when all can. Our own secrets go to no channel."""
-    for name in names:
-        if not ENV_NAME.match(name):
-            return f"{shorten(name)} is not the name of an environment variable"
-        if OURS.match(name):
-            return f"{name} belongs to this installation and is sent nowhere"
-    return ""
 
 
 def _apprise_fault(url: str) -> str:
