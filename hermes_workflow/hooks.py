@@ -48,6 +48,22 @@ def hook_at(slug: str) -> Hook | None:
     return hook if hook and hook.design.current and secret_of(hook) else None
 
 
+def of_design(design: Design) -> list[Hook]:
+    """The webhooks of a design, as its page shows them."""
+    return list(design.hooks.select_related("owner", "design"))
+
+
+def problem_of(hook: Hook) -> str:
+    """Why a call would start nothing now; empty when it would."""
+    if not hook.enabled:
+        return "it is switched off"
+    if not secret_of(hook):
+        return f"{hook.secret_env} is not set in this web process"
+    if hook.owner is None:
+        return "its runs belong to nobody: save the design again"
+    return "" if may_start(hook.owner, hook.design) else f"{hook.owner.get_username()}, whose runs they would be, may not start this design"
+
+
 def signature(secret: str, timestamp: str, body: bytes) -> str:
     """Hex HMAC-SHA256 over `<timestamp>.<body>`."""
     return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()

@@ -14,6 +14,7 @@ from hermes_workflow.models import Profile
 from runs import engine
 from runs.seams import http, http_faults
 from runs.seams.answers import Unusable
+from runs.seams.hermes_agent import HermesAgent
 from runs.seams.openai_endpoint import Endpoint
 from runs.seams.settings import secret
 
@@ -102,5 +103,10 @@ def _of_openai(settings: Mapping[str, Any]) -> tuple[str, str]:
     return f"{endpoint.base_url}/models", endpoint.api_key_env
 
 
-LISTING = {Profile.Performer.OPENAI.value: _of_openai}
+def _of_hermes(settings: Mapping[str, Any]) -> tuple[str, str]:
+    agent = HermesAgent.read(settings)
+    return f"{agent.runs_url.removesuffix('/runs')}/models", agent.api_key_env
+
+
+LISTING = {Profile.Performer.OPENAI.value: _of_openai, Profile.Performer.HERMES.value: _of_hermes}
 """For performers whose endpoint lists its models: the address, and the variable with the key. Raises Malformed."""

@@ -60,6 +60,7 @@ class Offer:
     profiles: tuple[str, ...] = ()
     default_profile: str = ""
     people: tuple[tuple[str, str], ...] = ()
+    models: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

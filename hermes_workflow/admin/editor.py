@@ -26,6 +26,7 @@ from hermes_workflow.fields import dumps
 from hermes_workflow.models import Design, DesignVersion
 from hermes_workflow.rights import Principal, profiles_for
 from hermes_workflow.services import check_document, save_design
+from runs.catalogue import offered
 
 MOST_PEOPLE = 500
 NUMBER = re.compile(r"[0-9]{1,3}\Z")
@@ -129,9 +130,8 @@ def page(request: HttpRequest, principal: Principal, design: Design | None, draf
 
     fields = draft.mode == "fields" and draft.text is None and has_fields(draft.document)
     defects = _defects(principal, draft)
-    shown = (
-        sheet(draft.document, defects, _offer(principal)) if fields else Sheet(summary=tuple({**d, "anchor": "document"} for d in defects))
-    )
+    offer = _offer(principal)
+    shown = sheet(draft.document, defects, offer) if fields else Sheet(summary=tuple({**d, "anchor": "document"} for d in defects))
     current = design.current.number if design and design.current else None
     context = {
         **admin.site.each_context(request),
@@ -146,7 +146,8 @@ def page(request: HttpRequest, principal: Principal, design: Design | None, draf
         "text": draft.text if draft.text is not None else pretty(draft.document),
         "sheet": shown,
         "kinds": KINDS,
-        "people": _offer(principal).people,
+        "people": offer.people,
+        "models": offer.models,
         "refusal": draft.refusal,
         "stale": draft.refusal if isinstance(draft.refusal, Stale) else None,
         "focus": draft.focus,
@@ -169,5 +170,6 @@ def _offer(principal: Principal) -> Offer:
     users = User.objects.filter(is_active=True).order_by("username")[:MOST_PEOPLE]
     people = [(f"user:{user.username}", user.get_full_name()) for user in users]
     people += [(f"group:{name}", "group") for name in Group.objects.order_by("name").values_list("name", flat=True)[:MOST_PEOPLE]]
-    profiles = tuple(profiles_for(principal).values_list("name", flat=True))
-    return Offer(profiles, settings.HERMES_DEFAULT_PROFILE, tuple(people))
+    profiles = list(profiles_for(principal)[:MOST_PEOPLE])
+    models = [(model, profile.name) for profile in profiles for model in offered(profile, live=False).models]
+    return Offer(tuple(profile.name for profile in profiles), settings.HERMES_DEFAULT_PROFILE, tuple(people), tuple(models))

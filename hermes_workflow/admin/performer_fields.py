@@ -1,57 +1,19 @@
-"""The settings of each performer as fields of a form: what is asked for, in which order, and what reads and checks it."""
+"""The settings of each performer as fields of a form: shown as text of one line or several, and read back strictly."""
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from hermes_workflow.admin.env_names import check_name, state_of
+from hermes_workflow.admin.performer_settings import SETTINGS, Setting, name_of, variables_of
 from hermes_workflow.core.documents import read_json
 from hermes_workflow.core.errors import HermesError
-from hermes_workflow.models import Profile
-from runs.seams.program import Program
 
 NUMBER = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,9})?\Z")
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One setting of a performer. `look` is line, text, lines, env, envs, number or choice."""
-
-    key: str
-    label: str
-    look: str = "line"
-    help: str = ""
-    choices: tuple[tuple[str, str], ...] = ()
-
-
-SETTINGS: dict[str, tuple[Setting, ...]] = {
-    Profile.Performer.SUBPROCESS: (
-        Setting("argv", "Command line", "lines", "One word a line; there is no shell. A word with a line break is written as JSON text."),
-        Setting("model_argv", "Added when a model is asked for", "lines", "One word a line; {model} becomes the model."),
-        Setting("env", "Environment passed on", "envs", "Names of environment variables, one a line. Values stay where they are."),
-        Setting("stdout_bytes", "Largest output in bytes", "number", "Blank: 1 MiB."),
-        Setting("stderr_bytes", "Largest error output in bytes", "number", "Blank: 256 KiB."),
-        Setting("grace_seconds", "Seconds between asking it to end and killing it", "number", "Blank: 2; at most 3."),
-    ),
-}
-READERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {Profile.Performer.SUBPROCESS: Program.read}
-"""Each performer's own reader, which raises Malformed naming the setting."""
-
-TITLES = {
-    Profile.Performer.SUBPROCESS: "The program",
-    Profile.Performer.OPENAI: "The endpoint",
-    Profile.Performer.HERMES: "The Hermes Agent",
-}
-
-
-def name_of(performer: str, setting: Setting) -> str:
-    """The form's field."""
-    return f"{performer}_{setting.key}"
 
 
 class SettingField(forms.CharField):
@@ -59,7 +21,7 @@ class SettingField(forms.CharField):
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        several = setting.look in ("text", "lines", "envs")
+        several = setting.look in ("text", "lines", "envs", "pairs")
         widget: Any = UnfoldAdminTextareaWidget(attrs={"rows": 4}) if several else UnfoldAdminTextInputWidget()
         if setting.choices:
             widget = UnfoldAdminSelectWidget(choices=setting.choices)
@@ -69,6 +31,8 @@ class SettingField(forms.CharField):
         """As people edit it; what they typed stays as they typed it."""
         if value is None or isinstance(value, str):
             return value
+        if self.setting.look == "pairs" and isinstance(value, dict):
+            return "\n".join(f"{name}: {variable}" for name, variable in value.items())
         return "\n".join(map(_line, value)) if isinstance(value, list) else json.dumps(value, ensure_ascii=False)
 
     def clean(self, value: Any) -> Any:
@@ -79,6 +43,8 @@ class SettingField(forms.CharField):
         match self.setting.look:
             case "lines" | "envs":
                 return self._lines(text)
+            case "pairs":
+                return dict(_pair(line) for line in text.splitlines() if line.strip())
             case "env":
                 check_name(text)
             case "number":
@@ -123,6 +89,14 @@ def _word(line: str) -> str:
     return word
 
 
+def _pair(line: str) -> tuple[str, str]:
+    name, colon, variable = (part.strip() for part in line.partition(":"))
+    if not name or not colon:
+        raise forms.ValidationError("each line must be a name, a colon, and the name of an environment variable")
+    check_name(variable)
+    return name, variable
+
+
 def _number(text: str) -> int | float:
     if not NUMBER.match(text):
         raise forms.ValidationError("must be a number")
@@ -161,9 +135,8 @@ def field_at_fault(performer: str, msg: str) -> str | None:
 def names_in(performer: str, settings: Mapping[str, Any]) -> Iterator[tuple[Setting, list[str]]]:
     """The settings that name environment variables, with the names."""
     for setting in SETTINGS.get(performer, ()):
-        value = settings.get(setting.key)
-        if setting.look in ("env", "envs") and value:
-            yield setting, [name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str)]
+        if names := variables_of(setting, settings.get(setting.key)):
+            yield setting, names
 
 
 def environment_of(performer: str, settings: Mapping[str, Any]) -> str:

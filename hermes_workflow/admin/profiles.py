@@ -12,6 +12,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 
 from hermes_workflow.admin import performer_fields as performers
 from hermes_workflow.admin.access import AdminsOnly
+from hermes_workflow.admin.performer_settings import READERS, SETTINGS, TITLES, name_of
 from hermes_workflow.core.errors import HermesError, NotFound
 from hermes_workflow.models import Profile
 from hermes_workflow.services import SLUG
@@ -66,7 +67,7 @@ class ProfileFields(forms.ModelForm):
         for name, value in performers.initial_of(profile.performer, profile.settings).items():
             self.initial.setdefault(name, value)
         for setting, names in performers.names_in(profile.performer, profile.settings):
-            field = self.fields.get(performers.name_of(profile.performer, setting))
+            field = self.fields.get(name_of(profile.performer, setting))
             if field:
                 field.help_text = f"{setting.help} Here: {performers.state_of(names)}."
 
@@ -92,9 +93,9 @@ class ProfileFields(forms.ModelForm):
         if performer == self.instance.performer:
             settings = {**performers.unknown_in(performer, self.instance.settings), **settings}
         wrong = [name for name in self.errors if name.startswith(f"{performer}_")]
-        if performer in performers.READERS and not wrong:
+        if performer in READERS and not wrong:
             try:
-                performers.READERS[performer](settings)
+                READERS[performer](settings)
             except HermesError as refusal:
                 self.add_error(performers.field_at_fault(performer, refusal.msg), refusal.msg)
         self.chosen_settings = settings
@@ -127,13 +128,13 @@ class ProfileAdmin(AdminsOnly):
         ("Who performs", {"fields": ("performer", "model", "catalogue", "allow_model_override", "timeout_minutes")}),
         *(
             (
-                performers.TITLES[performer],  # type: ignore[index]
+                TITLES[performer],
                 {
-                    "fields": tuple(performers.name_of(performer, setting) for setting in settings),
+                    "fields": tuple(name_of(performer, setting) for setting in settings),
                     "classes": ("performer-part", f"performer-{performer}"),
                 },
             )
-            for performer, settings in performers.SETTINGS.items()
+            for performer, settings in SETTINGS.items()
         ),
     )
     autocomplete_fields = ("members",)

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_GET
 
-from hermes_workflow import programs, selectors, uploads
+from hermes_workflow import hooks, programs, selectors, uploads
 from hermes_workflow.core.errors import HermesError, Malformed, TooLarge
 from hermes_workflow.graph_layout import drawn
 from hermes_workflow.icons import KIND_ICONS
@@ -27,6 +27,7 @@ from runs.services import start_run
 MOST_DESIGNS = 500
 MOST_VERSIONS = 20
 MOST_RUNS = 10
+MOST_SCHEDULES = 10
 TEXT_LIMIT = 1024 * 1024
 KEY_LIMIT = 255
 
@@ -86,6 +87,9 @@ def _shown(request: PageRequest, name: str, *, refusal: HermesError | None = Non
         "defects": [defect if isinstance(defect, dict) else asdict(defect) for defect in defects],
         "versions": selectors.versions_of(found)[:MOST_VERSIONS],
         "runs": runs_for(request.principal).filter(design=found)[:MOST_RUNS],
+        "hooks": [{"hook": hook, "problem": hooks.problem_of(hook)} for hook in hooks.of_design(found)],
+        "schedules": [(one, timetable.in_words(one), timetable.coming(one, 1)) for one in found.schedules.all()[:MOST_SCHEDULES]],
+        "may_design": request.principal.may("design"),
         "may_start": request.principal.may("start") and found.current is not None,
         "edit_url": _admin("hermes_workflow_design_change", request, found.pk),
         "idempotency_key": uuid4().hex,

@@ -1,5 +1,6 @@
 """Profiles in the admin: typed settings for each performer, secrets by their names alone, and one real call to try it out."""
 
+import dataclasses
 import json
 import sys
 
@@ -7,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from hermes_workflow.admin import performer_fields
+from hermes_workflow.admin.performer_settings import READERS, SETTINGS
 from hermes_workflow.installation import create_profiles
 from hermes_workflow.models import Profile
 from hermes_workflow.rights import ADMIN, DESIGNER
@@ -76,7 +77,7 @@ def test_saving_a_page_as_it_is_changes_nothing(client):
 
 
 def test_a_stored_setting_without_a_field_stays(client, monkeypatch):
-    monkeypatch.setitem(performer_fields.READERS, "subprocess", lambda settings: None)
+    monkeypatch.setitem(READERS, "subprocess", lambda settings: None)
     profile = b.profile("mill", performer="subprocess", settings={"argv": ["/bin/cat"], "nice": 3})
     client.post(change(profile), form(subprocess_argv="/bin/true"))
     assert Profile.objects.get().settings == {"argv": ["/bin/true"], "nice": 3}
@@ -113,6 +114,77 @@ def test_what_cannot_be_is_refused_at_its_field_and_kept_as_typed(client, field,
     assert list(errors) == [field]
     assert said in errors[field][0]
     assert not Profile.objects.exists()
+
+
+FULL = {
+    "openai": {
+        "base_url": "https://models.example/v1",
+        "api_key_env": "EXAMPLE_API_KEY",
+        "system": "Be brief.\nBe kind.",
+        "structured": "json_object",
+        "temperature": 0.5,
+        "max_tokens": 100,
+        "max_completion_tokens": 90,
+        "headers": {"X-Team": "EXAMPLE_TEAM", "X-Org": "EXAMPLE_ORG"},
+        "output_bytes": 4096,
+    },
+    "hermes": {
+        "base_url": "http://127.0.0.1:8642",
+        "api_key_env": "EXAMPLE_API_KEY",
+        "profile": "writer",
+        "instructions": "Be brief.",
+        "tool_approvals": "once",
+        "mode": "events",
+        "poll_seconds": 5,
+        "patience_seconds": 30.5,
+        "output_bytes": 4096,
+    },
+}
+
+
+@pytest.mark.parametrize("performer", FULL)
+def test_every_setting_of_a_performer_is_shown_and_read_back_the_same(client, performer):
+    assert set(FULL[performer]) == {setting.key for setting in SETTINGS[performer]}
+    profile = b.profile("mill", performer=performer, settings=FULL[performer])
+    shown = client.get(change(profile)).context["adminform"].form
+    given = {name: shown[name].value() for name in shown.fields if shown[name].value() not in (None, False, [])}
+    profile.settings = {}
+    profile.save()
+    assert client.post(change(profile), given).status_code == 302
+    assert Profile.objects.get().settings == FULL[performer]
+
+
+@pytest.mark.parametrize("performer", SETTINGS)
+def test_the_form_asks_for_exactly_what_the_performer_reads(performer):
+    known = READERS[performer].__self__
+    assert {setting.key for setting in SETTINGS[performer]} == {field.name for field in dataclasses.fields(known)}
+
+
+@pytest.mark.parametrize(
+    ("performer", "key", "text", "said"),
+    [
+        ("openai", "base_url", "ftp://x", "must be an address"),
+        ("openai", "base_url", "https://me:pw@x/v1", "without a password"),
+        ("openai", "headers", "no colon", "each line must be"),
+        ("openai", "headers", "X-Key: sk-proj-abcdefghijklmnop1234", "looks like a secret"),
+        ("openai", "headers", "Authorization: SOME_KEY", "cannot hold"),
+        ("openai", "api_key_env", "sk-proj-abcdefghijklmnop1234", "looks like a secret"),
+        ("openai", "api_key_env", "HERMES_SECRET_KEY", "belongs to this site"),
+        ("openai", "structured", "yaml", "one of those offered"),
+        ("openai", "temperature", "3", "from 0 to 2"),
+        ("openai", "max_tokens", "1.5", "whole number"),
+        ("hermes", "api_key_env", "", "api_key_env of the performer is missing"),
+        ("hermes", "tool_approvals", "always", "one of those offered"),
+        ("hermes", "profile", "../x", "profile of the performer"),
+        ("hermes", "poll_seconds", "0", "above 0"),
+    ],
+)
+def test_a_wrong_setting_is_refused_at_its_field(client, performer, key, text, said):
+    good = {"base_url": "https://models.example/v1", "api_key_env": "EXAMPLE_API_KEY"}
+    given = {f"{performer}_{name}": value for name, value in {**good, key: text}.items()}
+    errors = refusals(client.post(ADD, {"name": "mill", "performer": performer, **given}))
+    assert list(errors) == [f"{performer}_{key}"]
+    assert said in str(errors)
 
 
 PASTED = [

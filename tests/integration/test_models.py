@@ -89,6 +89,14 @@ def test_an_endpoint_is_asked_once_a_minute(viewer, httpserver, monkeypatch):
     assert len(httpserver.log) == 2
 
 
+def test_a_hermes_agent_is_asked_at_its_own_profile(viewer, httpserver, monkeypatch):
+    monkeypatch.setenv("MODELS_TEST_KEY", "key-of-the-endpoint")
+    httpserver.expect_request("/p/writer/v1/models").respond_with_json({"data": [{"id": "hermes-agent"}]})
+    settings = {"base_url": httpserver.url_for("").rstrip("/"), "api_key_env": "MODELS_TEST_KEY", "profile": "writer"}
+    b.profile("remote", performer="hermes", settings=settings, allow_model_override=True)
+    assert models(viewer) == (["hermes-agent"], None)
+
+
 def test_a_listed_profile_asks_no_endpoint(viewer, httpserver):
     endpoint(httpserver)
     assert viewer.get("/api/profiles/")["results"][0]["models"] == ["mini"]
