@@ -18,9 +18,7 @@ from tests.integration import approvals_builders as a
 
 pytestmark = pytest.mark.django_db
 
-NAMES = [
-    f"workflow_design_{name}" for name in ("list", "get", "save", "validate", "delete", "run", "runs", "respond", "schedule")
-]
+NAMES = [f"workflow_design_{name}" for name in ("list", "get", "save", "validate", "delete", "run", "runs", "respond", "schedule")]
 DOCUMENT = b.design(b.approval("review"), b.output("out"))
 FITTING: dict[str, dict[str, Any]] = {
     "workflow_design_list": {"limit": 5},
@@ -30,14 +28,13 @@ FITTING: dict[str, dict[str, Any]] = {
     "workflow_design_delete": {"name": "known"},
     "workflow_design_run": {"name": "known", "input": {"text": "hi"}, "perform": "caller"},
     "workflow_design_runs": {"status": "done", "origin": "chat"},
-    "workflow_design_respond": {"run_id": "", "node_id": "review", "answer": "yes"},
+    "workflow_design_respond": {"run_id": "abcdef123456", "node_id": "review", "answer": "yes"},
     "workflow_design_schedule": {"action": "list"},
 }
 
 
 def bot_api(*scopes: str) -> Api:
-    robot = a.bot(*scopes)
-    _, secret = Token.objects.create(robot.user, name="chat", bot=True, scopes=list(scopes))
+    _, secret = Token.objects.create(a.bot().user, name="chat", bot=True, scopes=["read", *scopes] if scopes else [])
     return Api(secret=secret)
 
 
@@ -161,6 +158,45 @@ def test_a_bot_saves_and_retries_only_where_its_token_names_that(api: Api, perfo
     named = bot_api("start", "design", "operate")
     assert tool(named, "save", saving)["created"] is True
     assert tool(named, "run", {"retry": run_id})["ok"] is True
+
+
+def test_a_schedule_is_made_changed_paused_resumed_and_deleted(api: Api) -> None:
+    made = tool(api, "schedule", {"action": "create", "design": "known", "cron": "0 6 * * 1-5", "timezone": "Europe/Berlin"})
+    assert (made["design"], made["enabled"], len(made["next_times"])) == ("known", True, 5)
+    which = {"id": made["id"]}
+    assert tool(api, "schedule", {"action": "update", **which, "cron": "@daily"})["cron"] == "@daily"
+    assert tool(api, "schedule", {"action": "pause", **which})["next_times"] == []
+    assert tool(api, "schedule", {"action": "resume", **which})["enabled"] is True
+    assert [one["id"] for one in tool(api, "schedule", {"design": "known"})["schedules"]] == [made["id"]]
+    assert tool(api, "schedule", {"action": "delete", **which})["deleted"] is True
+    assert tool(api, "schedule")["schedules"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"action": "create", "design": "known"}, "cron"),
+        ({"action": "create", "cron": "@daily"}, "design"),
+        ({"action": "create", "design": "known", "cron": "* * *"}, "cron"),
+        ({"action": "create", "design": "known", "cron": "@daily", "timezone": "Mars/Base"}, "timezone"),
+        ({"action": "create", "design": "known", "cron": "@daily", "id": 1}, "id"),
+        ({"action": "pause"}, "id"),
+        ({"action": "list", "cron": "@daily"}, "cron"),
+        ({"action": "stop"}, "action"),
+        ({"action": "delete", "id": 2**64}, "id"),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_refused_by_field(api: Api, body: Any, says: str) -> None:
+    assert says in error_of(tool(api, "schedule", body, status=400))
+
+
+def test_a_bot_lets_no_schedule_send(api: Api) -> None:
+    body = {"action": "create", "design": "known", "cron": "@daily"}
+    error_of(tool(bot_api("start"), "schedule", body, status=403))
+    bot = bot_api("start", "send", "design")
+    error_of(tool(bot, "schedule", {**body, "may_send": True}, status=403))
+    assert tool(bot, "schedule", body)["may_send"] is False
+    error_of(tool(bot, "schedule", {"action": "delete", "id": 999}, status=404))
 
 
 @pytest.mark.parametrize(

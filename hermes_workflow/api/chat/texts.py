@@ -44,7 +44,7 @@ def gate_text(gate: Gate, *, why_not: str, site: str) -> str:
 
 def _context(gate: Gate, site: str) -> Iterator[str]:
     left = CONTEXT
-    for key, value in gate.context.items():
+    for key, value in ((key, value) for key, value in gate.context.items() if value not in ({}, "")):
         if left <= 0 or len(as_text(value)) > left:
             yield f"{shown(key)}, in part; all of it is at {site}"
         else:
@@ -60,6 +60,7 @@ def answers(gate: Gate) -> list[str]:
 
 
 def _word(option: str) -> str:
+    option = " ".join(shown(option).split("\n"))
     if not any(char.isspace() or char in "\"'“”„«»" for char in option) and not option.startswith("#"):
         return option
     return f'"{option}"' if '"' not in option else f"'{option}'"
@@ -75,7 +76,7 @@ def ended_text(document: dict[str, Any]) -> str:
         error = document["error"]
         place = f" at {shown(error['node_id'])}" if error.get("node_id") else ""
         said = f"Failed{place}: {sentence(shown(error['msg']))} {sentence(error.get('hint', ''))}".strip()
-        return f"{said}\n/workflow run retry {document['run_id'][:SHORT_ID]} goes on where it failed."
+        return f"{said}\nTo go on where it failed:\n/workflow run retry {document['run_id'][:SHORT_ID]}"
     results = [f"{shown(key)}:\n{quoted(value, OUTPUT)}" for key, value in document["outputs"].items() if key not in document["answers"]]
     return "\n".join(results[-2:])
 

@@ -4,14 +4,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from hermes_workflow.api.tools import answers, designs, runs
+from hermes_workflow.api.tools import answers, designs, runs, schedules
 from hermes_workflow.api.tools.tool import Call
 from hermes_workflow.core.errors import NotFound
 from hermes_workflow.http.bodies import Anyhow
 from hermes_workflow.http.endpoint import Endpoint
 from hermes_workflow.http.openapi import documented
 
-TOOLS = {tool.name: tool for tool in (*designs.TOOLS, *runs.TOOLS, *answers.TOOLS)}
+TOOLS = {tool.name: tool for tool in (*designs.TOOLS, *runs.TOOLS, *answers.TOOLS, *schedules.TOOLS)}
 
 
 class ToolShape(serializers.Serializer):
