@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_GET
 
-from hermes_workflow import hooks, programs, selectors, uploads
+from hermes_workflow import hooks, programs, selectors, timetable, uploads
 from hermes_workflow.core.errors import HermesError, Malformed, TooLarge
 from hermes_workflow.graph_layout import drawn
 from hermes_workflow.icons import KIND_ICONS

@@ -4,11 +4,12 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
 from approvals import views as gates
-from hermes_workflow.views import account, bell, designs, password, search, sign_in
+from hermes_workflow.views import account, bell, designs, password, schedules, search, sign_in
 from runs import views as runs
 
 ID = r"(?P<{}>[0-9]{{1,18}})"
 GATE = ID.format("gate_id")
+SCHEDULE = ID.format("schedule_id")
 RUN = r"(?P<run_id>[a-f0-9]{6,32})"
 NAME = r"(?P<name>[a-z0-9][a-z0-9_.-]{0,63})"
 
@@ -29,6 +30,13 @@ urlpatterns = [
     path("designs/", designs.designs, name="designs"),
     re_path(rf"^designs/{NAME}/$", designs.design, name="design"),
     re_path(rf"^designs/{NAME}/run/$", designs.start, name="design-run"),
+    path("schedules/", schedules.listed, name="schedules"),
+    path("schedules/new/", schedules.new, name="schedule-new"),
+    path("schedules/times/", schedules.times, name="schedule-times"),
+    re_path(rf"^schedules/{SCHEDULE}/$", schedules.one, name="schedule"),
+    re_path(rf"^schedules/{SCHEDULE}/pause/$", schedules.pause, name="schedule-pause"),
+    re_path(rf"^schedules/{SCHEDULE}/resume/$", schedules.resume, name="schedule-resume"),
+    re_path(rf"^schedules/{SCHEDULE}/delete/$", schedules.delete, name="schedule-delete"),
     path("account/", account.account, name="account"),
     path("account/password/", password.change_password, name="account-password"),
     path("account/timezone/", account.timezone, name="account-timezone"),

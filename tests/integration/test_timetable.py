@@ -127,7 +127,8 @@ def test_a_bad_time_of_a_trigger_is_a_defect_of_its_field(api: Api, entry: BadIn
 @pytest.mark.parametrize(
     "given",
     [{"input": []}, {"input": "x"}, {"overlap": "both"}, {"catch_up": True}, {"enabled": "yes"}, {"may_send": 1}, {"owner": "root"},
-     {"problem": ""}, {"next_at": None, "x": 1}, {"node_id": "start"}, {"cron": None}, {"design": "nothing"}, {"design": 5}, {"cron": "0 6 * * *\x00"}],
+     {"problem": ""}, {"next_at": None, "x": 1}, {"node_id": "start"}, {"cron": None}, {"design": "nothing"}, {"design": 5},
+     {"cron": "0 6 * * *\x00"}],
 )  # fmt: skip
 def test_what_a_schedule_does_not_take_is_refused(api: Api, given: dict[str, Any]):
     answer = api.post(ADDRESS, {"design": "known", "cron": "0 6 * * *", **given}, status=None)

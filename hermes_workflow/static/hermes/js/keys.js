@@ -1,6 +1,6 @@
 // The keyboard map. Never while typing; a person can switch it off, kept in this browser.
 const STORE = "hermes-keys";
-const GO = { i: '.mainnav a[href*="/inbox"], .brand', r: '.mainnav a[href*="/runs"]', d: '.mainnav a[href*="/designs"]' };
+const GO = { i: '.mainnav a[href*="/inbox"], .brand', r: '.mainnav a[href*="/runs"]', d: '.mainnav a[href*="/designs"]', s: '.mainnav a[href*="/schedules"]' };
 const GO_MS = 1500;
 let going = 0;
 
