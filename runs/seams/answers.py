@@ -14,6 +14,7 @@ PROVENANCE_KEYS = ("model", "request_id", "id", "provider", "runner", "notes")
 PROVENANCE_CHARS = 512
 MSG_CHARS = 300
 LONGEST_WAIT = 86_400.0
+FENCE = "```"
 # What a performer may say about its own failure; the other kinds are ours to find.
 ADMITTED_KINDS = frozenset(
     {"rate_limited", "auth", "model_denied", "model_unknown", "context_overflow", "unreachable", "empty_result", "performer_failed"}
@@ -78,6 +79,25 @@ def check_schema(value: Any, schema: Mapping[str, Any] | None) -> None:
     if fault is not None:
         msg = f"the answer does not fit the step's schema at {fault.json_path}: {fault.message}"
         raise Unusable("invalid_output", "schema", msg[:MSG_CHARS], mendable=True)
+
+
+def fitting(text: str, schema: Mapping[str, Any], limit: int) -> Any:
+    """The JSON value that `text` is, checked against the step's schema. Raises Unusable."""
+    try:
+        value = read_json(unfenced(text), limit=limit)
+    except HermesError as error:
+        msg = f"the answer is not one JSON value: {error.msg}"
+        raise Unusable("invalid_output", "invalid_json", msg[:MSG_CHARS], mendable=True) from error
+    check_schema(value, schema)
+    return value
+
+
+def unfenced(text: str) -> str:
+    """The text inside the one code fence that models like to put around JSON."""
+    text = text.strip()
+    if text.startswith(FENCE) and text.endswith(FENCE) and "\n" in text:
+        return text[text.index("\n") : -len(FENCE)].strip()
+    return text
 
 
 def read_provenance(given: Any) -> dict[str, Any]:

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_workflow.core.documents import read_json
-from hermes_workflow.core.errors import HermesError, Malformed
+from hermes_workflow.core.errors import Malformed
 from hermes_workflow.core.failures import hint_for
 from runs.seams import http, http_faults, redaction
-from runs.seams.answers import MSG_CHARS, Unusable, check_schema
+from runs.seams.answers import MSG_CHARS, Unusable, fitting
 from runs.seams.base import Assignment, Failed, Outcome, Performed, Say, unheard
 from runs.seams.http import Leash, LetGo
 from runs.seams.openai_endpoint import Endpoint
@@ -20,7 +19,6 @@ from runs.seams.settings import secret
 
 WIRE_PER_BYTE = 100  # a streamed token of four letters travels in some 300 bytes
 WIRE_LEAST = 1_048_576
-FENCE = "```"
 
 
 class OpenAIPerformer:
@@ -182,25 +180,6 @@ class Conversation:
             session=self.id,
             said=tuple(self.said),
         )
-
-
-def fitting(text: str, schema: Mapping[str, Any], limit: int) -> Any:
-    """The JSON value that `text` is, checked against the step's schema. Raises Unusable."""
-    try:
-        value = read_json(unfenced(text), limit=limit)
-    except HermesError as error:
-        msg = f"the answer is not one JSON value: {error.msg}"
-        raise Unusable("invalid_output", "invalid_json", msg[:MSG_CHARS], mendable=True) from error
-    check_schema(value, schema)
-    return value
-
-
-def unfenced(text: str) -> str:
-    """The text inside the one code fence that models like to put around JSON."""
-    text = text.strip()
-    if text.startswith(FENCE) and text.endswith(FENCE) and "\n" in text:
-        return text[text.index("\n") : -len(FENCE)].strip()
-    return text
 
 
 def http_key(endpoint: Endpoint) -> str:

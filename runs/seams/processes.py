@@ -173,8 +173,10 @@ def converse(talk: Conversation, cancelled: Callable[[], bool]) -> None:
     talk.drain()
 
 
-def spawn(argv: Sequence[str], *, home: str, env: Mapping[str, str], grace: float) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Start the keeper, which starts `argv`. No preexec_fn: it is unsafe in a process with threads. Raises OSError, ValueError."""
+def spawn(
+    argv: Sequence[str], *, home: str, cwd: str, env: Mapping[str, str], grace: float
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start the keeper, which starts `argv` in `cwd`. No preexec_fn: it is unsafe in a process with threads. Raises OSError, ValueError."""
     ours, theirs = socket.socketpair()
     try:
         keeper = subprocess.Popen(
@@ -183,7 +185,7 @@ def spawn(argv: Sequence[str], *, home: str, env: Mapping[str, str], grace: floa
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            cwd=home,
+            cwd=cwd,
             env=dict(env),
             pass_fds=[theirs.fileno()],
             start_new_session=True,
@@ -205,10 +207,19 @@ def end_strays(home: str) -> None:
                 os.kill(int(place.name), signal.SIGKILL)
 
 
-def run(argv: Sequence[str], request: bytes, *, home: str, env: Mapping[str, str], limits: Limits, cancelled: Callable[[], bool]) -> Ended:
-    """Run `argv` in `home` with `request` on its stdin. Raises OSError or ValueError when not even the keeper starts."""
+def run(
+    argv: Sequence[str],
+    request: bytes,
+    *,
+    home: str,
+    env: Mapping[str, str],
+    limits: Limits,
+    cancelled: Callable[[], bool],
+    cwd: str = "",
+) -> Ended:
+    """Run `argv` in `cwd`, or else in `home`, with `request` on its stdin. Raises OSError or ValueError when not even the keeper starts."""
     began = time.monotonic()
-    keeper, control = spawn(argv, home=home, env=env, grace=limits.grace)
+    keeper, control = spawn(argv, home=home, cwd=cwd or home, env=env, grace=limits.grace)
     talk = Conversation(keeper, control, limits, memoryview(request), began)
     try:
         talk.open()

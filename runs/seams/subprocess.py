@@ -11,7 +11,8 @@ from hermes_workflow.core.errors import Malformed
 from hermes_workflow.core.failures import diagnose, hint_for
 from runs.seams import redaction
 from runs.seams.answers import Unusable, read_answer
-from runs.seams.base import Assignment, Failed, Outcome, Say, unheard
+from runs.seams.base import Assignment, Failed, Outcome, Performed, Say, unheard
+from runs.seams.coding_agents import TEMPLATES
 from runs.seams.processes import Ended, Limits, run
 from runs.seams.program import Program, workplace
 
@@ -30,11 +31,13 @@ class SubprocessPerformer:
             program = Program.read(assignment.settings)
         except Malformed as error:
             return Failed("performer_missing", error.msg, hint_for("performer_missing"))
-        request = request_of(assignment)
+        template = TEMPLATES.get(program.template)
+        request = template.request(assignment) if template else request_of(assignment)
         ended = attempt(program, assignment, request, cancelled)
+        read = template.read if template else read_answer
         try:
-            refuse_bad_end(ended, program, assignment)
-            return read_answer(ended.stdout, schema=assignment.schema, limit=program.stdout_bytes)
+            refuse_bad_end(ended, program, assignment, read)
+            return read(ended.stdout, schema=assignment.schema, limit=program.stdout_bytes)
         except Unusable as unusable:
             return failed(unusable, ended, program, assignment, request)
 
@@ -45,7 +48,7 @@ def attempt(program: Program, assignment: Assignment, request: str, cancelled: C
     try:
         with workplace() as home:
             argv, env = program.command(assignment.model), program.environment(home)
-            return run(argv, request.encode(), home=home, env=env, limits=limits, cancelled=cancelled)
+            return run(argv, request.encode(), home=home, cwd=program.workdir, env=env, limits=limits, cancelled=cancelled)
     except (OSError, ValueError) as error:
         return Ended("room", None, getattr(error, "errno", 0) or errno.EINVAL, b"", b"", 0.0)
 
@@ -72,7 +75,7 @@ def request_of(assignment: Assignment) -> str:
     return json.dumps(document, default=dict) + "\n"
 
 
-def refuse_bad_end(ended: Ended, program: Program, assignment: Assignment) -> None:
+def refuse_bad_end(ended: Ended, program: Program, assignment: Assignment, read: Callable[..., Performed]) -> None:
     """Only a program that ended by itself, with exit 0, has given an answer. Raises Unusable."""
     if ended.errno:
         kind = "performer_missing" if ended.errno in NOT_THERE and not ended.stopped else "performer_failed"
@@ -80,7 +83,7 @@ def refuse_bad_end(ended: Ended, program: Program, assignment: Assignment) -> No
     if ended.stopped:
         raise stopped(ended, program, assignment)
     if ended.code:
-        raise bad_exit(ended)
+        raise bad_exit(ended, read, program.stdout_bytes)
 
 
 def stopped(ended: Ended, program: Program, assignment: Assignment) -> Unusable:
@@ -97,11 +100,11 @@ def stopped(ended: Ended, program: Program, assignment: Assignment) -> Unusable:
     return Unusable("performer_failed", "lost", "the performer's keeper was killed from outside")
 
 
-def bad_exit(ended: Ended) -> Unusable:
+def bad_exit(ended: Ended, read: Callable[..., Performed], limit: int) -> Unusable:
     """A failing exit: in the program's own words if it gave a reason, which its output can never be otherwise."""
     code = ended.code or 0
     try:
-        read_answer(ended.stdout)
+        read(ended.stdout, schema=None, limit=limit)
     except Unusable as said:
         if said.code == "admitted":
             return said
@@ -124,12 +127,16 @@ def failed(unusable: Unusable, ended: Ended, program: Program, assignment: Assig
     """The failure as it is recorded and shown."""
     private = (request.strip(), assignment.rendered, assignment.prompt)
     hidden = [*redaction.secret_values(dict(os.environ)), *(text for text in private if len(text) >= redaction.SHORTEST_TEXT)]
+    template = TEMPLATES.get(program.template)
+    session, usage = template.conversation(ended.stdout) if template else ("", {})
     return Failed(
         kind=unusable.kind,
         msg=redaction.redact(unusable.msg, hidden).translate(redaction.CONTROLS),
         hint=hint_for(unusable.kind),
         retry_after=unusable.retry_after,
         diagnostics=diagnostics(unusable.code, ended, program.command(assignment.model), hidden),
+        usage=usage,
+        session=session,
     )
 
 
