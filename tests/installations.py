@@ -7,17 +7,20 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tests.processes import eventually, marked
+import psycopg
+
+from tests.processes import eventually, marked, read
 
 ROOT = Path(__file__).parent.parent
 PEOPLE = {"olga": ("designer", "operator"), "ann": ("reviewer",), "ben": ("reviewer",)}
@@ -87,6 +90,20 @@ class Installation:
         """What the processes complained about."""
         return "".join(path.read_text(errors="replace") for path in sorted(self.home.glob("*.log")))
 
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query that no process of the installation hears of."""
+        url = self.env.get("DATABASE_URL")
+        if url:
+            with psycopg.connect(url) as connection:
+                return list(connection.execute(sql))  # type: ignore[arg-type]
+        with closing(sqlite3.connect(self.home / "hermes.sqlite3", timeout=20)) as connection:
+            return list(connection.execute(sql))
+
+    def children(self, pid: int) -> list[int]:
+        """The processes that a process started, oldest first."""
+        found = [(int(parent_of(other)), other) for other in self.alive()]
+        return sorted(other for parent, other in found if parent == pid)
+
     def performed(self) -> list[str]:
         """The idempotency key of each time that the held performer was at work."""
         path = self.home / "performed"
@@ -133,6 +150,12 @@ class Person:
             with refusal:
                 self.statuses.append(refusal.status)
                 return refusal.read()
+
+
+def parent_of(pid: int) -> str:
+    """The parent's id; 0 when the process is gone."""
+    fields = read(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return fields[1] if fields else "0"
 
 
 def free_port() -> int:
