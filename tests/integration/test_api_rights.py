@@ -21,6 +21,7 @@ from tests.fakes import ScriptedPerformer, failed
 pytestmark = pytest.mark.django_db
 
 EVERYBODY = frozenset(ROLES)
+OPEN = ("api-tokens", "api-tools")  # lists of one's own, and of what holds no data
 OWN, FOREIGN = "own", "foreign"
 DOCUMENT = design(approval("review"))
 
@@ -136,7 +137,19 @@ def slug(profile: str) -> str:
     return saved(profile).slug
 
 
+def tool(name: str, body: Callable[[str], Any]) -> Target:
+    """A tool, with arguments that name something in the profile."""
+    return lambda profile: (f"/api/tools/workflow_design_{name}/", body(profile))
+
+
+def typed(text: str, make: Callable[[str], str]) -> Target:
+    """A command that names something in the profile."""
+    return lambda profile: ("/api/chat/command/", {"text": f"/workflow {text.format(make(profile))}"})
+
+
 READ = "/api/runs/{}/"
+DESIGN = frozenset({ADMIN, DESIGNER})
+REVIEWED, DRAFTED = {"node_id": "review", "answer": "approve"}, {"node_id": "draft", "output": "x"}
 TABLE = (
     Row("api-designs", "GET", always("/api/designs/"), foreign=None),
     Row("api-designs", "POST", newly_named("/api/designs/"), frozenset({ADMIN, DESIGNER}), 201, foreign=400, hides=False),
@@ -169,6 +182,21 @@ TABLE = (
     Row("api-schedule", "DELETE", at("/api/schedules/{}/", scheduled), frozenset({ADMIN, DESIGNER}), 204),
     Row("api-profiles", "GET", always("/api/profiles/"), foreign=None),
     Row("api-models", "GET", lambda profile: (f"/api/models/?profile={profile}", None)),
+    Row("api-tools", "GET", always("/api/tools/"), foreign=None),
+    Row("api-tool", "POST", tool("get", lambda profile: {"name": slug(profile)})),
+    Row("api-tool", "POST", tool("save", lambda profile: {"name": slug(profile), "document": DOCUMENT}), DESIGN, hides=False),
+    Row("api-tool", "POST", tool("validate", lambda profile: {"document": DOCUMENT}), foreign=None),
+    Row("api-tool", "POST", tool("delete", lambda profile: {"name": slug(profile)}), DESIGN),
+    Row("api-tool", "POST", tool("run", lambda profile: {"name": slug(profile)}), frozenset({ADMIN, DESIGNER, OPERATOR, BOT})),
+    Row("api-tool", "POST", tool("run", lambda profile: {"retry": broken(profile)}), frozenset({ADMIN, OPERATOR})),
+    Row("api-tool", "POST", tool("runs", lambda profile: {"run_id": parked(profile)})),
+    Row("api-tool", "POST", tool("respond", lambda profile: {**REVIEWED, "run_id": parked(profile)}), frozenset({ADMIN, REVIEWER})),
+    Row("api-tool", "POST", tool("respond", lambda profile: {**DRAFTED, "run_id": asking(profile)}), EVERYBODY - {VIEWER}),
+    Row("api-tool", "POST", tool("schedule", lambda profile: {"action": "pause", "id": scheduled(profile)}), DESIGN),
+    Row("api-chat-command", "POST", typed("status {}", parked)),
+    Row("api-chat-command", "POST", typed("run {} hello", slug), frozenset({ADMIN, DESIGNER, OPERATOR, BOT})),
+    Row("api-chat-command", "POST", typed("run retry {}", broken), frozenset({ADMIN, OPERATOR})),
+    Row("api-chat-command", "POST", typed("answer {} approve", parked), frozenset({ADMIN, REVIEWER})),
     Row("api-tokens", "GET", always("/api/tokens/"), foreign=None),
     Row("api-tokens", "POST", always("/api/tokens/", {"name": "x"}), frozenset(), foreign=None),
     Row("api-token", "DELETE", always("/api/tokens/abc/"), gives=404, foreign=None),
@@ -229,10 +257,10 @@ def test_what_belongs_to_another_profile_does_not_exist(row: Row, performer: Scr
 def test_a_user_without_a_role_sees_nothing_and_does_nothing(row: Row) -> None:
     path, body = row.target(OWN)
     answer = api_of("nobody")(row.method, path, body)
-    if row.method == "GET" and row.foreign is None and row.name != "api-tokens":
+    if row.method == "GET" and row.foreign is None and row.name not in OPEN:
         assert [found for found in answer["results"] if found["name"] not in (OWN,)] == []
     else:
-        assert "error" in answer or row.name == "api-tokens"
+        assert "error" in answer or row.name in OPEN
 
 
 @pytest.mark.parametrize("row", ROWS)
