@@ -1,6 +1,7 @@
 """Schedules whose time has come: each slot starts one run, whatever the number of machines that look."""
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import InterfaceError, OperationalError
@@ -43,7 +44,7 @@ def start_due(now: datetime, *, limit: int) -> int:
     return started
 
 
-def _due(now: datetime, limit: int) -> list[Schedule]:
+def _due(now: datetime, limit: int) -> Sequence[Schedule]:
     """What was due just now first, then some of what is behind: neither keeps the other from its turn."""
     running = Run.objects.filter(schedule=OuterRef("pk"), ended_at=None)
     rows = Schedule.objects.filter(enabled=True, problem="", next_at__isnull=False, next_at__lte=now)

@@ -50,8 +50,14 @@ def listed(request: PageRequest) -> HttpResponseBase:
 
 
 def _row(schedule: Schedule, last: Run | None) -> dict[str, Any]:
-    times = timetable.coming(schedule, 1)
-    return {"schedule": schedule, "words": timetable.in_words(schedule), "next": times[0] if times else None, "last": last}
+    times, differs = timetable.coming(schedule, 1), schedule.timezone != clock.get_current_timezone_name()
+    return {
+        "schedule": schedule,
+        "words": timetable.in_words(schedule),
+        "next": times[0] if times else None,
+        "differs": differs,
+        "last": last,
+    }
 
 
 def _last_runs(found: list[Schedule]) -> dict[int | None, Run]:

@@ -138,7 +138,8 @@ def test_a_bad_timezone_is_refused_by_name(entry: BadInput):
 @pytest.mark.parametrize(
     "cron",
     ["59-0 * * * *", " 0 6 * * *", "0 6 * * * ", "0 6\t* * *", "@Daily", "@daily x", "0 0 30 2 *", "*/60 * * * *", "5/61 * * * *",
-     "5L * * * *", "* * * * 5L/2", "* * 1#2 * *", "*-5 * * * *", "1,,2 * * * *", "0 0 * FOO *", "L * * * *", None, True, 5, ["*"], "0 0 * * 5#0"],
+     "5L * * * *", "* * * * 5L/2", "* * 1#2 * *", "*-5 * * * *", "1,,2 * * * *", "0 0 * FOO *",
+     "L * * * *", None, True, 5, ["*"], "0 0 * * 5#0"],
 )  # fmt: skip
 def test_what_only_looks_like_cron_is_refused(cron: object):
     with pytest.raises(Malformed, match=r"^cron: "):
