@@ -40,9 +40,9 @@ def look(watches: Iterable[Watch]) -> dict[Watch, Hashable]:
     asked = defaultdict(list)
     for kind, key in watches:
         asked[kind].append(key)
-    seqs = dict(Run.objects.filter(id__in=asked["run"]).values_list("id", "seq"))
-    spoke = _spoke(list(seqs))
-    found: dict[Watch, Hashable] = {("run", run_id): (seq, spoke.get(run_id)) for run_id, seq in seqs.items()}
+    runs = list(Run.objects.filter(id__in=asked["run"]).values_list("id", "seq", "status"))
+    spoke = _spoke([run_id for run_id, _, status in runs if status == Run.Status.RUNNING])
+    found: dict[Watch, Hashable] = {("run", run_id): (seq, spoke.get(run_id)) for run_id, seq, _ in runs}
     for audience in asked["asked"]:
         rows = GateAudience.objects.filter(audience=audience, open=True).order_by("-waiting_since", "-gate_id")[:CAP]
         found["asked", audience] = tuple(rows.aggregate(Count("id"), Max("gate_id"), Sum("gate__run__seq")).values())
@@ -50,8 +50,8 @@ def look(watches: Iterable[Watch]) -> dict[Watch, Hashable]:
         gates = Gate.objects.filter(profile_id=profile, status=Gate.Status.OPEN).order_by("-waiting_since", "-id")[:CAP]
         found["gates", profile] = tuple(gates.aggregate(Count("id"), Max("id"), Sum("run__seq")).values())
     for profile in asked["runs"]:
-        runs = Run.objects.filter(profile_id=profile).order_by("-created_at", "-id")[:NEWEST_RUNS]
-        found["runs", profile] = tuple(runs.aggregate(Max("created_at"), Sum("seq")).values())
+        newest = Run.objects.filter(profile_id=profile).order_by("-created_at", "-id")[:NEWEST_RUNS]
+        found["runs", profile] = tuple(newest.aggregate(Max("created_at"), Sum("seq")).values())
     for user in asked["notices"]:
         unread = Notice.objects.filter(user_id=user, read_at=None)[:CAP]
         found["notices", user] = tuple(unread.aggregate(Count("id"), Max("id")).values())

@@ -106,7 +106,7 @@ async def test_redis_wakes_the_look_long_before_its_net(redis_url, settings):
     await watcher.watch({("run", gate.run_id)}, bell)
     await asyncio.sleep(0.3)
     await sync_to_async(touch)(gate.run_id)
-    await sync_to_async(announcements.announce)(gate.run_id, 99, ring=False)
+    await sync_to_async(announcements.tell_pages)(gate.run_id)
     assert await rings(bell, 1.5)
     watcher.leave(bell)
 
@@ -118,5 +118,5 @@ def test_a_look_asks_once_per_kind_and_key(django_assert_num_queries):
     watches = {("run", gate.run_id), ("gates", gate.profile_id), ("asked", "user:1"), ("runs", gate.profile_id), ("notices", user.pk)}
     with django_assert_num_queries(5):
         found = look(watches)
-    assert found["run", gate.run_id] == gate.run.seq
+    assert found["run", gate.run_id] == (gate.run.seq, None)
     assert found["notices", user.pk] == (1, Notice.objects.get().pk)
