@@ -7,6 +7,7 @@ from django.http import HttpRequest
 
 from approvals import selectors
 from hermes_workflow.rights import Principal
+from runs.parts import Part, silent
 from runs.selectors import unread_count
 
 SECTIONS = ("inbox", "runs", "designs", "schedules", "account")
@@ -44,6 +45,16 @@ class Shell:
     def administers(self) -> bool:
         """Whether the administration lets this person in."""
         return self._principal.may("design")
+
+    @cached_property
+    def is_admin(self) -> bool:
+        """Whether the status page is this person's."""
+        return self._principal.is_admin
+
+    @cached_property
+    def silent_parts(self) -> list[Part]:
+        """What gives no sign of life; told to admins alone."""
+        return silent() if self.is_admin else []
 
     @cached_property
     def unread(self) -> int:

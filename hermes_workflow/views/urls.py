@@ -4,7 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path
 
 from approvals import views as gates
-from hermes_workflow.views import account, bell, designs, password, schedules, search, sign_in
+from hermes_workflow.views import account, bell, designs, password, schedules, search, sign_in, status
 from runs import views as runs
 
 ID = r"(?P<{}>[0-9]{{1,18}})"
@@ -49,6 +49,7 @@ urlpatterns = [
     path("notices/", bell.notices, name="notices"),
     path("notices/read/", bell.read, name="notices-read"),
     re_path(rf"^notices/{ID.format('notice_id')}/open/$", bell.opened, name="notice-open"),
+    path("status/", status.status, name="status"),
     path("search/", search.search, name="search"),
     path("login/", sign_in.SignIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),

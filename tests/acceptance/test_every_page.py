@@ -53,6 +53,7 @@ def lived_in(people: dict[str, Principal]) -> list[str]:
         "/account/password/",
         f"/account/link/?code={link_code('telegram', 'tg-7')}",
         "/notices/",
+        "/status/",
         "/search/?q=contract",
         "/search/?q=nothing-at-all",
         "/no-such-page/",
