@@ -255,13 +255,16 @@ def _place(error: Exception) -> str:
     return f"{trace.tb_frame.f_code.co_qualname}:{trace.tb_lineno}" if trace else ""
 
 
-def start(run: Run, plan: Plan, started: Event) -> Turn:
-    """Insert a run with its first event and take it as far as it goes without a performer, in one commit."""
+def start(run: Run, plan: Plan, started: Event, *past: Event) -> Turn:
+    """Insert a run with its first event and take it as far as it goes without a performer, in one commit.
+
+    `past` is what it did elsewhere before.
+    """
     with transaction.atomic(durable=True):
         facts = warm.RunFacts(run.id, run.profile_id)
         facts.remember(started.body)
         this = Turn(run=facts, history=History(plan), now=timezone.now())
-        this.record(started)
+        this.record(started, *past)
         decide_or_stuck(this)
         this.leases = _write(this, 0, None, starting=run)
         transaction.on_commit(partial(_after, this))

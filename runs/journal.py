@@ -102,7 +102,9 @@ def write(entry: Entry) -> list[Lease]:
 
 def _opens(history: History, event: Event) -> bool:
     """Whether the event opens an attempt that is still open at the end of the turn."""
-    return event.key in {e.STEP_SCHEDULED: history.open_attempts, e.DELIVERY_REQUESTED: history.resends}.get(event.type, ())
+    if event.type == e.DELIVERY_REQUESTED:
+        return event.key in history.resends
+    return event.type == e.STEP_SCHEDULED and event.key in history.open_attempts
 
 
 def rest(run_id: str, history: History, now: datetime) -> None:

@@ -17,7 +17,7 @@ from runs.subjects import subjects_of
 
 SIZE = 50
 MOST_NEW = 100
-ORIGINS = ("web", "api", "chat", "cli", "schedule", "hook")
+ORIGINS = ("web", "api", "chat", "cli", "schedule", "hook", "import")
 
 
 @dataclass(frozen=True, slots=True)
