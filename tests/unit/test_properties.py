@@ -12,17 +12,20 @@ from hermes_workflow.core.history import History
 from hermes_workflow.core.outputs import output_of, outputs, seqs_for
 from hermes_workflow.core.plan import Plan
 from hermes_workflow.core.scheduler import decide
-from hermes_workflow.core.states import StepState
+from hermes_workflow.core.states import PASSED, StepState
 from hermes_workflow.core.status import status_of
-from tests.unit.worlds import World, plans
+from tests.unit.worlds import World, canvas_plans, plans
 
 LIVES = settings(max_examples=60, deadline=None)
 MOVES = 25
 
 
-def lives(data: st.DataObject) -> Any:
+def lives(data: st.DataObject, of: st.SearchStrategy[Plan] | None = None) -> Any:
     """A world after each thing that happened to it."""
-    world = World(data.draw(plans()), data.draw(st.sampled_from([lambda step: True, lambda step: False, lambda step: step.id != "n0"])))
+    world = World(
+        data.draw(plans() if of is None else of),
+        data.draw(st.sampled_from([lambda step: True, lambda step: False, lambda step: step.id != "n0"])),
+    )
     yield world
     for _ in range(data.draw(st.integers(0, MOVES))):
         world.move(data.draw, *data.draw(st.sampled_from(world.moves())))
@@ -131,6 +134,38 @@ def test_no_more_runs_at_once_than_the_policy_allows_and_a_failing_run_starts_no
         busy = len(world.history.open_attempts) + len(world.history.open_gates)
         assert not bound or busy <= bound
         assert not (world.history.ended and world.history.open_gates)
+
+
+@LIVES
+@given(st.data())
+def test_what_is_ready_starts_at_once_as_far_as_the_policy_allows(data: st.DataObject):
+    for world in lives(data):
+        history, bound = world.history, world.plan.policy.concurrency
+        full = bound and len(history.open_attempts) + len(history.open_gates) >= bound
+        assert not history.ready or full or history.failing or history.ended
+
+
+@LIVES
+@given(st.data())
+def test_nothing_begins_between_a_failure_and_the_end_of_its_run(data: st.DataObject):
+    for world in lives(data):
+        history = History(world.plan)
+        for event in world.log:
+            assert not (history.failing and event.type == e.STEP_SCHEDULED)
+            history.apply(event)
+
+
+@LIVES
+@given(st.data())
+def test_a_step_of_a_canvas_begins_once_all_before_it_have_passed(data: st.DataObject):
+    for world in lives(data, canvas_plans()):
+        history = History(world.plan)
+        for event in world.log:
+            if event.type in (e.STEP_SCHEDULED, e.GATE_OPENED):
+                assert {history.outcome(edge.source) for edge in world.plan.parents[event.key]} <= {PASSED}
+            history.apply(event)
+        if history.ended == "done":
+            assert {history.outcome(step.id) for step in world.plan.steps} == {PASSED}
 
 
 @LIVES

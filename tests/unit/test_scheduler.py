@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from hermes_workflow.core import events as e
-from hermes_workflow.core.errors import NeedsNewerCode
+from hermes_workflow.core.errors import Conflict, Malformed, NeedsNewerCode, NotFound
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.history import History
 from hermes_workflow.core.plan import Edge, Plan, Policy, Step
+from hermes_workflow.core.reentry import again_from
 from hermes_workflow.core.scheduler import Program, decide, tally
 from hermes_workflow.core.status import status_of
 from tests import builders as b
@@ -190,3 +191,67 @@ def test_a_fork_shares_nothing_but_the_plan():
     fork.apply(Event(e.STEP_COMPLETED, "one", {"number": 1}))
     assert not life.history.settled("one")
     assert fork.plan is life.history.plan
+
+
+def test_a_step_below_a_fast_branch_starts_before_the_slow_one_ends():
+    life = Life(agents("fast", "slow", "below", "end", edges=[("fast", "below"), ("below", "end"), ("slow", "end")]))
+    assert life.complete("fast") == [(e.STEP_SCHEDULED, "below")]
+    assert life.complete("below") == []
+    assert life.complete("slow") == [(e.STEP_SCHEDULED, "end")]
+
+
+def test_what_a_failing_run_takes_back_was_no_try_and_begins_anew_when_the_run_is_retried():
+    life = Life(agents("a", "b", "c", edges=[("b", "c")]))
+    life.fail("a")
+    assert life.happen(Event(e.STEP_WITHDRAWN, "b", {"number": 1})) == [(e.RUN_FAILED, "")]
+    assert (life.history.state("b").unperformed, life.history.state("b").tries) == (1, 0)
+    assert life.happen(Event(e.RUN_REOPENED, "", {"why": "retry", "keys": ["a"]})) == [(e.STEP_SCHEDULED, "a"), (e.STEP_SCHEDULED, "b")]
+    assert life.history.state("b").number == 2
+
+
+def test_a_cancelled_parallel_run_starts_nothing_more():
+    life = Life(agents("a", "b", "end", edges=[("a", "end"), ("b", "end")]))
+    assert life.happen(Event(e.RUN_CANCELLED, "", {"by": "ann", "reason": ""})) == []
+    assert life.complete("a") == life.complete("b") == []
+    assert (life.history.ended, life.history.open_attempts) == ("cancelled", {})
+
+
+def diamond() -> Life:
+    life = Life(agents("a", "b", "c", "d", edges=[("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")]))
+    for key in "abcd":
+        life.complete(key)
+    return life
+
+
+@pytest.mark.parametrize(("node", "keep", "keys"), [("b", False, "bd"), ("b", True, "d"), ("a", False, "abcd"), ("a", True, "bcd")])
+def test_a_run_goes_back_to_a_step_and_does_again_what_is_below(node: str, keep: bool, keys: str):
+    assert again_from(diamond().history, node, keep=keep) == list(keys)
+
+
+def test_going_back_is_refused_where_it_means_nothing():
+    done, working = diamond().history, Life(agents("a", "b", edges=[("a", "b")])).history
+    with pytest.raises(NotFound):
+        again_from(done, "gone", keep=False)
+    with pytest.raises(Malformed, match="nothing comes after d"):
+        again_from(done, "d", keep=True)
+    with pytest.raises(Conflict, match="at work"):
+        again_from(working, "a", keep=False)
+
+
+def test_going_back_needs_all_that_comes_from_elsewhere():
+    life = Life(agents("a", "b", "c", edges=[("a", "c"), ("b", "c")]))
+    life.complete("b")
+    life.fail("a")
+    with pytest.raises(Conflict, match="a has no output"):
+        again_from(life.history, "a", keep=True)
+    with pytest.raises(Conflict, match="c needs a, which has failed"):
+        again_from(life.history, "b", keep=False)
+    assert again_from(life.history, "a", keep=False) == ["a", "c"]
+
+
+def test_going_back_tries_again_whatever_else_failed():
+    life = Life(agents("a", "b", "z", edges=[("a", "b")]))
+    life.complete("a")
+    life.complete("b")
+    life.fail("z")
+    assert again_from(life.history, "a", keep=True) == ["b", "z"]

@@ -1,6 +1,7 @@
 """Random programs and what may happen to their runs, move by move, for the properties of the engine's core."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,12 +10,15 @@ from hypothesis import strategies as st
 
 from hermes_workflow.core import events as e
 from hermes_workflow.core.deadlines import expire
+from hermes_workflow.core.errors import HermesError
 from hermes_workflow.core.events import Event
 from hermes_workflow.core.failures import HINTS
 from hermes_workflow.core.history import History
 from hermes_workflow.core.plan import Edge, Plan, Policy, Step
+from hermes_workflow.core.reentry import again_from
 from hermes_workflow.core.scheduler import Program, decide, tests_for
 from hermes_workflow.core.states import FAILED
+from hermes_workflow.dialects.canvas import build_canvas_plan
 from hermes_workflow.dialects.design import build_run_plan
 
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,10 +71,30 @@ FIELDS = {"agent": _agent, "condition": _condition, "approval": _approval, "outp
 
 
 @st.composite
+def canvases(draw: st.DrawFn) -> dict[str, Any]:
+    """A canvas: each node after a few of those before it, the connections in any order."""
+    ids = [f"n{number}" for number in range(draw(st.integers(1, 12)))]
+    pairs = [
+        (source, id_) for at, id_ in enumerate(ids) if at for source in draw(st.lists(st.sampled_from(ids[:at]), max_size=3, unique=True))
+    ]
+    nodes = [{"id": id_, "data": {"title": id_, "input": "do it"}} for id_ in ids]
+    return {"nodes": nodes, "edges": [{"source": source, "target": target} for source, target in draw(st.permutations(pairs))]}
+
+
+def canvas_plans() -> st.SearchStrategy[Plan]:
+    """The plan of a canvas, with a cap that is often reached."""
+    built = st.builds(build_canvas_plan, canvases())
+    return st.builds(lambda plan, cap: replace(plan, policy=Policy(concurrency=cap)), built, st.integers(1, 4))
+
+
+@st.composite
 def plans(draw: st.DrawFn) -> Plan:
     """A design's plan, or one of other dialects: several steps at once, edges that failures take, spare tries."""
+    kind = draw(st.sampled_from(["design", "other", "canvas"]))
+    if kind == "canvas":
+        return draw(canvas_plans())
     plan = build_run_plan(draw(documents()))
-    if draw(st.booleans()):
+    if kind == "design":
         return plan
     agents = {step.id for step in plan.steps if step.kind == "agent"}
     edges = tuple(replace(edge, on=draw(st.sampled_from(["", "", "fail"])) if edge.source in agents else "") for edge in plan.edges)
@@ -116,13 +140,16 @@ class World:
         found = [("wait", ""), ("cancel", ""), ("nothing", "")]
         for key, kind in self.history.open_attempts.items():
             found += [("complete", key), ("fail", key)] + ([("park", key)] if kind == "agent" else [])
+            found += [("withdraw", key)] if self.history.failing else []
         for key in self.history.open_gates:
             found.append(("perform" if self.history.gates[key].kind == "agent" else "vote", key))
         found += [("stale", key) for key, state in self.history.steps.items() if state.outcome]
         found += [("sent_again", key) for key in self.history.resends]
         found += [("resend", key) for key, state in self.history.steps.items() if state.delivered and key not in self.history.resends]
         if self.history.ended in ("failed", "done"):
-            found += [("retry", ""), ("rerun", "")]
+            found += [("retry", "")] + ([("rerun", "")] if self.plan.dialect == "design" else [])
+        if self.history.ended:
+            found += [("again_from", step.id) for step in self.plan.steps]
         return found
 
     def move(self, draw: Callable[..., Any], name: str, key: str) -> None:
@@ -171,6 +198,9 @@ class World:
     def _park(self, draw: Callable[..., Any], key: str) -> None:
         self.happen(Event(e.STEP_UNPERFORMED, key, {"number": self.history.state(key).number, "msg": "nobody"}))
 
+    def _withdraw(self, draw: Callable[..., Any], key: str) -> None:
+        self.happen(Event(e.STEP_WITHDRAWN, key, {"number": self.history.state(key).number}))
+
     def _perform(self, draw: Callable[..., Any], key: str) -> None:
         gate, value = self.history.gates[key], draw(VALUES)
         self.kept[key] = value
@@ -199,10 +229,14 @@ class World:
         keys = [step.id for step in self.plan.steps]
         self._reopen("rerun", draw(st.lists(st.sampled_from(keys), unique=True)))
 
+    def _again_from(self, draw: Callable[..., Any], key: str) -> None:
+        with suppress(HermesError):
+            self._reopen("rerun", again_from(self.history, key, keep=draw(st.booleans())))
+
     def _reopen(self, why: str, keys: list[str]) -> None:
         for key in keys:
             self.kept.pop(key, None)
         self.happen(Event(e.RUN_REOPENED, "", {"why": why, "keys": keys, "by": "ann"}))
 
 
-__all__ = ["Edge", "World", "documents", "plans"]
+__all__ = ["Edge", "World", "canvas_plans", "documents", "plans"]
