@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.db import InterfaceError, OperationalError
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from hermes_workflow import schedules
@@ -35,6 +35,8 @@ def start_due(now: datetime, *, limit: int) -> int:
     """
     started = 0
     principals: dict[int, Principal] = {}
+    if not _ready(now).exists():  # as nearly always
+        return 0
     for _ in range(ROUNDS):
         due = _due(now, limit - started)
         began = sum(_start_one(schedule, now, principals) for schedule in due)
@@ -44,12 +46,15 @@ def start_due(now: datetime, *, limit: int) -> int:
     return started
 
 
+def _ready(now: datetime) -> QuerySet[Schedule]:
+    return Schedule.objects.filter(enabled=True, problem="", next_at__isnull=False, next_at__lte=now).order_by("next_at")
+
+
 def _due(now: datetime, limit: int) -> Sequence[Schedule]:
     """What was due just now first, then some of what is behind: neither keeps the other from its turn."""
     running = Run.objects.filter(schedule=OuterRef("pk"), ended_at=None)
-    rows = Schedule.objects.filter(enabled=True, problem="", next_at__isnull=False, next_at__lte=now)
-    rows = rows.annotate(busy=Exists(running)).exclude(Q(overlap=Schedule.Overlap.QUEUE) & Q(busy=True))
-    rows = rows.select_related(*RELATED).defer("design__current__document", "design__current__viewport").order_by("next_at")
+    rows = _ready(now).annotate(busy=Exists(running)).exclude(Q(overlap=Schedule.Overlap.QUEUE) & Q(busy=True))
+    rows = rows.select_related(*RELATED).defer("design__current__document", "design__current__viewport")
     fresh = list(rows.filter(next_at__gt=now - LATE)[:limit])
     return fresh + list(rows.filter(next_at__lte=now - LATE)[: max(0, min(BEHIND, limit - len(fresh)))])
 

@@ -18,6 +18,7 @@ from hermes_workflow.rights import REVIEWER, Principal
 from runs import services, worker
 from runs.management.bench.crowd import crowd
 from runs.management.bench.documents import chain, fifty_nodes, gated
+from runs.management.bench.lateness import lateness
 from runs.models import Gate
 
 STEPS = 10
@@ -141,4 +142,9 @@ def percentile(values: list[float], of: int) -> float:
     return sorted(values)[min(len(values) - 1, len(values) * of // 100)]
 
 
-SCENARIOS: dict[str, Callable[[Principal], dict[str, Any]]] = {"w1": w1, "w2": w2, "w4": w4, "validate": validate}
+def w5(principal: Principal) -> dict[str, Any]:
+    """How late the runs of 10,000 hourly schedules start; their design parks at a gate at once."""
+    return lateness(principal, save(principal, "w5", gated()))
+
+
+SCENARIOS: dict[str, Callable[[Principal], dict[str, Any]]] = {"w1": w1, "w2": w2, "w4": w4, "w5": w5, "validate": validate}
