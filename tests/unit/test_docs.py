@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from django.core.management import get_commands
 from django.urls import Resolver404, resolve
 
@@ -19,6 +20,7 @@ from runs.management.bench.scenarios import SCENARIOS
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 ADRS = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
+PLUGIN = yaml.safe_load((ROOT / "docs" / "examples" / "hermes-plugin" / "plugin.yaml").read_text())
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -65,7 +67,7 @@ def test_every_link_leads_somewhere(document):
 
 @each_page
 def test_every_variable_is_a_setting(document):
-    known = {setting.name for setting in SETTINGS}
+    known = {setting.name for setting in SETTINGS} | {one["name"] for need in ("requires_env", "optional_env") for one in PLUGIN[need]}
     assert set(VARIABLE.findall(text_of(document))) - known == set()
 
 
