@@ -4,14 +4,13 @@ import logging
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from hermes_workflow.core.failures import hint_for
 from hermes_workflow.models import Profile
 from runs import assignments, engine
 from runs.assignments import PERFORMERS, Unperformed
 from runs.performers import Performing
-from runs.seams.base import Again, Assignment, Failed, Performed, Performer
+from runs.seams.base import Again, Assignment, Failed, Performed
 
 logger = logging.getLogger(__name__)
 
@@ -49,18 +48,12 @@ def _called(found: Performing, prompt: str, *, until: float) -> Performed | Fail
                 return outcome
             ref = outcome.ref
             time.sleep(max(0.0, min(outcome.after, until - time.monotonic())))
-        _stop(performer, found.settings, ref)
+        if ref:
+            performer.stop(found.settings, ref)
         return Failed("timeout", "the performer is still at work and was told to stop", hint_for("timeout"))
     except Exception as error:
         logger.exception("the performer of profile %s failed its test", found.profile)
         return Failed("internal", f"{type(error).__name__}: {error}"[:500], hint_for("internal"))
-
-
-def _stop(performer: Performer, settings: dict[str, Any], ref: str) -> None:
-    """Tell a performer elsewhere that nobody waits any more."""
-    stop = getattr(performer, "stop", None)
-    if stop and ref:
-        stop(settings, ref)
 
 
 def _assignment(found: Performing, prompt: str, name: str, *, seconds: float, ref: str) -> Assignment:

@@ -128,8 +128,8 @@ def settings_of(performer: str, cleaned: Mapping[str, Any]) -> dict[str, Any]:
 
 def field_at_fault(performer: str, msg: str) -> str | None:
     """The field that a reader's refusal names."""
-    named = (setting for setting in SETTINGS.get(performer, ()) if re.search(rf"\b{setting.key}\b", msg))
-    return next((name_of(performer, setting) for setting in named), None)
+    named = [(found.start(), setting) for setting in SETTINGS.get(performer, ()) if (found := re.search(rf"\b{setting.key}\b", msg))]
+    return name_of(performer, min(named, key=lambda place: place[0])[1]) if named else None
 
 
 def names_in(performer: str, settings: Mapping[str, Any]) -> Iterator[tuple[Setting, list[str]]]:

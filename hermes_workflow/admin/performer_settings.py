@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_workflow.models import Profile
+from runs.seams.coding_agents import TEMPLATES
 from runs.seams.hermes_agent import HermesAgent
 from runs.seams.openai_endpoint import Endpoint
 from runs.seams.program import Program
@@ -25,7 +26,16 @@ OUTPUT = Setting("output_bytes", "Largest output in bytes", "number", "Blank: 1 
 
 SETTINGS: dict[str, tuple[Setting, ...]] = {
     Profile.Performer.SUBPROCESS: (
+        Setting(
+            "template",
+            "Coding agent",
+            "choice",
+            "One whose command line and answers are known; blank: a program that speaks the performer protocol.",
+            (("", "none: a program of your own"), *((name, name) for name in TEMPLATES)),
+        ),
         Setting("argv", "Command line", "lines", "One word a line; there is no shell. A word with a line break is written as JSON text."),
+        Setting("args", "More words for the coding agent", "lines", "One a line, such as --permission-mode and plan."),
+        Setting("workdir", "Directory it works in", help="An absolute path; blank: an empty one of its own for each try."),
         Setting("model_argv", "Added when a model is asked for", "lines", "One word a line; {model} becomes the model."),
         Setting("env", "Environment passed on", "envs", "Names of environment variables, one a line. Values stay where they are."),
         Setting("stdout_bytes", "Largest output in bytes", "number", "Blank: 1 MiB; at most 64 MiB."),

@@ -117,6 +117,17 @@ def test_what_cannot_be_is_refused_at_its_field_and_kept_as_typed(client, field,
 
 
 FULL = {
+    "subprocess": {
+        "template": "claude-code",
+        "argv": ["/opt/claude code", " spaced ", '"quoted"', "a\nb"],
+        "args": ["--permission-mode", "plan"],
+        "workdir": "/srv/checkout",
+        "model_argv": ["--model", "{model}"],
+        "env": ["EXAMPLE_API_KEY"],
+        "stdout_bytes": 4096,
+        "stderr_bytes": 2048,
+        "grace_seconds": 1.5,
+    },
     "openai": {
         "base_url": "https://models.example/v1",
         "api_key_env": "EXAMPLE_API_KEY",
@@ -163,6 +174,9 @@ def test_the_form_asks_for_exactly_what_the_performer_reads(performer):
 @pytest.mark.parametrize(
     ("performer", "key", "text", "said"),
     [
+        ("subprocess", "args", "--fast", "go with a template"),
+        ("subprocess", "template", "emacs", "one of those offered"),
+        ("subprocess", "workdir", "relative", "workdir of the performer"),
         ("openai", "base_url", "ftp://x", "must be an address"),
         ("openai", "base_url", "https://me:pw@x/v1", "without a password"),
         ("openai", "headers", "no colon", "each line must be"),
@@ -180,7 +194,8 @@ def test_the_form_asks_for_exactly_what_the_performer_reads(performer):
     ],
 )
 def test_a_wrong_setting_is_refused_at_its_field(client, performer, key, text, said):
-    good = {"base_url": "https://models.example/v1", "api_key_env": "EXAMPLE_API_KEY"}
+    remote = {"base_url": "https://models.example/v1", "api_key_env": "EXAMPLE_API_KEY"}
+    good = {"argv": "/bin/cat"} if performer == "subprocess" else remote
     given = {f"{performer}_{name}": value for name, value in {**good, key: text}.items()}
     errors = refusals(client.post(ADD, {"name": "mill", "performer": performer, **given}))
     assert list(errors) == [f"{performer}_{key}"]
