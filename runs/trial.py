@@ -10,7 +10,7 @@ from hermes_workflow.models import Profile
 from runs import assignments, engine
 from runs.assignments import PERFORMERS, Unperformed
 from runs.performers import Performing
-from runs.seams.base import Again, Assignment, Failed, Performed
+from runs.seams.base import Again, Assignment, Failed, Performed, Stoppable
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def _called(found: Performing, prompt: str, *, until: float) -> Performed | Fail
                 return outcome
             ref = outcome.ref
             time.sleep(max(0.0, min(outcome.after, until - time.monotonic())))
-        if ref:
+        if ref and isinstance(performer, Stoppable):
             performer.stop(found.settings, ref)
         return Failed("timeout", "the performer is still at work and was told to stop", hint_for("timeout"))
     except Exception as error:
