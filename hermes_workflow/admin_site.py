@@ -14,7 +14,10 @@ from django.utils import timezone
 from unfold.sites import UnfoldAdminSite
 
 APPS = ("hermes_workflow", "runs", "approvals", "auth")
-MODELS = ("Design", "Profile", "Channel", "Hook", "Token", "Attachment", "Run", "Gate", "Attempt", "Delivery", "Event", "Decision", "User")
+MODELS = (
+    "Design", "Schedule", "Profile", "Channel", "Hook", "Token", "Attachment",
+    "Run", "Gate", "Attempt", "Delivery", "Event", "Decision", "User",
+)  # fmt: skip
 NAMES = {"auth": "People", "axes": "Sign-in"}
 View = Callable[..., HttpResponseBase]
 

@@ -14,7 +14,7 @@ from django_q.models import Failure, OrmQ, Schedule, Success
 from knox.crypto import hash_token
 
 from approvals.models import ChatIdentity, Decision
-from hermes_workflow import uploads
+from hermes_workflow import timetable, uploads
 from hermes_workflow.installation import create_roles
 from hermes_workflow.models import Channel, DesignVersion, Hook, Plan, Profile, Token
 from hermes_workflow.rights import ADMIN, DESIGNER, REVIEWER, Principal
@@ -54,6 +54,7 @@ def filled(root, performer):
     ChatIdentity.objects.create(user=root, channel="chat", external_id="U1", confirmed_at=now)
     uploads.keep(principal=Principal(root), upload=uploads.read_upload("a.txt", b"text"))
     Token.objects.create(root, name="mine")
+    timetable.create(principal=Principal(root), design=run.design, cron="@daily")
     Hook.objects.create(design=run.design, node_id="start", slug="orders", owner=root, secret_env="HERMES_HOOK_ORDERS")
     Channel.objects.create(platform="telegram", url="tgram://{env:TELEGRAM_TOKEN}/{chat_id}/", chats=["-1001"])
     AccessAttempt.objects.create(username="eve", ip_address="10.0.0.9", failures_since_start=5)
