@@ -67,7 +67,10 @@ def story_of(*, principal: Principal, run_id: str) -> Story:
 
 
 def _busy(steps: list[dict[str, Any]]) -> str:
-    return next((f"{step['node_id']} is at work, {step['says'].lower()}." for step in steps if step["state"] == "running"), "")
+    running = [step for step in steps if step["state"] == "running"]
+    if len(running) == 1:
+        return f"{running[0]['node_id']} is at work, {running[0]['says'].lower()}."
+    return f"{', '.join(step['node_id'] for step in running)} are at work." if running else ""
 
 
 class _Teller:
@@ -203,7 +206,8 @@ def _told(one: Try, known: Diagnostics | None) -> dict[str, Any]:
 
 
 def _picture(history: History, steps: list[dict[str, Any]]) -> dict[str, Any]:
-    nodes = [{"id": step["node_id"], "state": step["state"], "sub": step.get("sub", "")} for step in steps]
+    drawn_steps = steps if history.plan.trigger else steps[1:]  # a workflow without a trigger begins with its first steps
+    nodes = [{"id": step["node_id"], "state": step["state"], "sub": step.get("sub", "")} for step in drawn_steps]
     states = {step["node_id"]: step["state"] for step in steps}
     edges = [{"source": edge.source, "target": edge.target, "state": _edge(history, edge, states)} for edge in history.plan.edges]
     return drawn(nodes, edges)

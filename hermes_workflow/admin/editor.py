@@ -85,7 +85,7 @@ def _do(request: HttpRequest, principal: Principal, design: Design | None, draft
     if verb == "tab" and rest in ("fields", "json"):
         draft.mode = rest
         return None
-    if not has_fields(draft.document):
+    if not typed(design, draft.document):
         raise Malformed("nodes: this draft can only be edited as JSON")
     draft.document, at = _moved(draft.document, verb, rest)
     draft.focus = "" if at is None else f"node-{at}"
@@ -116,20 +116,29 @@ def _index(text: str, count: int) -> int | None:
 def _save(principal: Principal, design: Design | None, draft: Draft) -> DesignVersion:
     details = draft.details
     if not details.is_valid():
-        draft.defects = check_document(principal, "design", draft.document)
+        draft.defects = check_document(principal, dialect_of(design), draft.document)
         raise Malformed("some of what is asked for below is missing or not right", defects=draft.defects)
     chosen = dict(details.cleaned_data)
     name = chosen.pop("name") if design is None else design.slug
-    dialect = "design" if design is None else design.dialect
-    return save_design(principal=principal, name=name, dialect=dialect, document=draft.document, create_only=design is None, **chosen)
+    return save_design(principal=principal, name=name, dialect=dialect_of(design), document=draft.document, create_only=design is None, **chosen)
+
+
+def dialect_of(design: Design | None) -> str:
+    """What the draft of a design is written in; a new one is a graph of the six kinds."""
+    return design.dialect if design else Design.Dialect.DESIGN
+
+
+def typed(design: Design | None, document: Any) -> bool:
+    """Whether the document is shown as typed fields; other dialects are edited as JSON."""
+    return dialect_of(design) == Design.Dialect.DESIGN and has_fields(document)
 
 
 def page(request: HttpRequest, principal: Principal, design: Design | None, draft: Draft) -> TemplateResponse:
     """The page of a draft."""
     from django.contrib import admin
 
-    fields = draft.mode == "fields" and draft.text is None and has_fields(draft.document)
-    defects = _defects(principal, draft)
+    fields = draft.mode == "fields" and draft.text is None and typed(design, draft.document)
+    defects = _defects(principal, design, draft)
     offer = _offer(principal)
     shown = sheet(draft.document, defects, offer) if fields else Sheet(summary=tuple({**d, "anchor": "document"} for d in defects))
     current = design.current.number if design and design.current else None
@@ -142,6 +151,7 @@ def page(request: HttpRequest, principal: Principal, design: Design | None, draf
         "next": (current or 0) + 1,
         "details": draft.details,
         "mode": "fields" if fields else "json",
+        "typed": dialect_of(design) == Design.Dialect.DESIGN,
         "source": dumps(draft.document) if fields else "",
         "text": draft.text if draft.text is not None else pretty(draft.document),
         "sheet": shown,
@@ -157,11 +167,11 @@ def page(request: HttpRequest, principal: Principal, design: Design | None, draf
     return TemplateResponse(request, "admin/designs/editor.html", context, status=draft.status)
 
 
-def _defects(principal: Principal, draft: Draft) -> list[Defect]:
+def _defects(principal: Principal, design: Design | None, draft: Draft) -> list[Defect]:
     if draft.defects is not None or draft.text is not None:
         return draft.defects or []
     try:
-        return check_document(principal, "design", draft.document)
+        return check_document(principal, dialect_of(design), draft.document)
     except HermesError as refusal:
         return [{"node": "", "field": "document", "msg": refusal.msg}]
 
