@@ -6,6 +6,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from approvals.links import link_code
+from hermes_workflow import timetable
+from hermes_workflow.models import Schedule
 from hermes_workflow.rights import Principal
 from hermes_workflow.selectors import design_for
 from runs import services, worker
@@ -23,6 +25,16 @@ def begin(who: Principal, design: str, **given: Any) -> str:
     run, _ = services.start_run(principal=who, design=design_for(who, design), origin="web", **given)
     worker.drain(run_id=run.pk)
     return run.pk
+
+
+def scheduled(who: Principal, problem: str) -> Schedule:
+    """A paused schedule, and one that was set aside."""
+    design = design_for(who, "contract-check")
+    timetable.create(principal=who, design=design, cron="0 6 * * MON-FRI", timezone="Europe/Berlin")
+    timetable.create(principal=who, design=design, cron="*/20 9-17 1,15 JAN,SEP-DEC MON-FRI", timezone="America/New_York", enabled=False)
+    broken = timetable.create(principal=who, design=design, cron="@daily", input={"text": problem})
+    Schedule.objects.filter(pk=broken.pk).update(problem=f"its runs would send to telegram:{problem}")
+    return broken
 
 
 @pytest.fixture
@@ -49,6 +61,9 @@ def lived_in(people: dict[str, Principal]) -> list[str]:
         *(f"/runs/{run_id}/" for run_id in (parked, done, failed, asked)),
         "/designs/",
         "/designs/contract-check/",
+        "/schedules/",
+        f"/schedules/{scheduled(people['dan'], LONG).pk}/",
+        "/schedules/new/?design=contract-check",
         "/account/",
         "/account/password/",
         f"/account/link/?code={link_code('telegram', 'tg-7')}",

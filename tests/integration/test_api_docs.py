@@ -50,5 +50,6 @@ def test_every_address_is_on_the_page() -> None:
     said = said.replace("letter/", "<str:name>/").replace("{name}", "<str:name>").replace("{id}", "<str:token_id>")
     said = said.replace("{slug}", "<str:slug>")
     said = said.replace("outputs/draft/", "outputs/<path:node_id>/").replace("deliveries/{node_id}/", "deliveries/<path:node_id>/")
+    said = said.replace("$SCHEDULE", "<str:schedule_id>")
     patterns = {str(pattern.pattern) for pattern in urlpatterns if pattern.name}
     assert [pattern for pattern in sorted(patterns) if f"/{pattern}" not in said] == []
