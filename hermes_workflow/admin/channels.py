@@ -25,7 +25,7 @@ URL_HELP = (
 class ChatLines(forms.CharField):
     """Chat ids, one a line."""
 
-    widget = UnfoldAdminTextareaWidget
+    widget = UnfoldAdminTextareaWidget(attrs={"rows": 4})
 
     def prepare_value(self, value: Any) -> Any:
         """As people edit it; what they typed stays as they typed it."""
@@ -60,9 +60,10 @@ class ChannelForm(forms.ModelForm):
     class Meta:
         model = Channel
         fields = ("platform", "kind", "url", "secret_env", "chats", "enabled")
+        labels = {"secret_env": "Webhook secret"}
         help_texts = {
             "platform": "What a target begins with: telegram in telegram:-1001234567890.",
-            "secret_env": "Hermes Agent: the environment variable with the secret of its webhooks.",
+            "secret_env": "Hermes Agent: the environment variable that holds it.",
             "enabled": "Off: nothing is sent, and each receipt says so.",
         }
 

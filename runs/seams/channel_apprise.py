@@ -43,12 +43,12 @@ def _spellings(secret: str) -> list[str]:
 
 def _read(ended: Ended) -> tuple[bool, str]:
     if ended.stopped == "timeout":
-        return False, f"not sent: the service took longer than {SECONDS:g} seconds"
+        return False, f"the service took longer than {SECONDS:g} seconds"
     try:
         answer = json.loads(ended.stdout)
         ok, said = bool(answer["ok"]), str(answer["said"])
     except (ValueError, KeyError, TypeError):
-        return False, "not sent: the service could not be talked to"
+        return False, "the service could not be talked to"
     if ok:
         return True, "sent"
-    return False, f"not sent: {said or 'the service did not take it'}"
+    return False, said or "the service did not take it"

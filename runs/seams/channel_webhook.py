@@ -35,7 +35,7 @@ def carry(channel: Channel, place: Place, letter: Letter) -> tuple[bool, str]:
     try:
         address = pinned(parts)
     except Refused as refused:
-        return False, f"not sent: {refused}"
+        return False, str(refused)
     there = f"[{address}]" if ":" in address else address
     url = parts._replace(netloc=f"{there}:{parts.port}" if parts.port else there).geturl()
     body = json.dumps({"title": letter.title, "text": letter.text, "run_id": letter.run_id, "node_id": letter.node_id}).encode()
@@ -45,7 +45,7 @@ def carry(channel: Channel, place: Place, letter: Letter) -> tuple[bool, str]:
         with client(leash) as caller:
             return _read(exchange(caller, "POST", url, content=body, headers=headers, extensions={"sni_hostname": parts.hostname}))
     except (LetGo, httpx2.HTTPError, httpx2.InvalidURL) as error:
-        return False, f"not sent: {http_faults.of_call(error, leash).msg}"
+        return False, http_faults.of_call(error, leash).msg
 
 
 def signed(secret: str, body: bytes, key: str, *, now: float | None = None) -> dict[str, str]:
@@ -66,6 +66,6 @@ def _read(reply: Reply) -> tuple[bool, str]:
             return True, TAKEN[said]
         return False, "the agent answered 200 without saying that it delivered"
     if 300 <= reply.status < 400:
-        return False, f"not sent: the agent answered {reply.status}, and a redirect is not followed"
+        return False, f"the agent answered {reply.status}, and a redirect is not followed"
     reason = REASONS.get(reply.status) or http_faults.words_in(reply.body) or "no reason given"
-    return False, f"not sent: the agent answered {reply.status}: {reason}"
+    return False, f"the agent answered {reply.status}: {reason}"
