@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_workflow.core.errors import Malformed, NotFound
-from hermes_workflow.markdown import render_markdown
+from django.utils.safestring import SafeString
+
+from hermes_workflow.core.documents import read_json
+from hermes_workflow.core.errors import HermesError, Malformed, NotFound
+from hermes_workflow.markdown import render_markdown, render_value
 from hermes_workflow.rights import Principal
 from hermes_workflow.words import shown
 from runs import selectors
@@ -14,7 +17,6 @@ from runs.models import Attempt, Message, Session
 SIZE = 50
 FIRST_WORDS = 160
 ENDS = {Attempt.Status.DONE: "done", Attempt.Status.FAILED: "failed"}
-WORDS = {"running": "At work", "done": "Done", "failed": "Failed", "cancelled": "Stopped"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +68,11 @@ def sessions_page(*, principal: Principal, wanted: Wanted) -> SessionsPage:
 
 
 def session_page(*, principal: Principal, session_id: int) -> dict[str, Any]:
-    """`{session, messages: [{role, agent, html, source, at}]}`. Raises NotFound."""
+    """`{session, said: [{number, role, agent, html, source, at}]}`. Raises NotFound."""
     found = selectors.sessions_for(principal).filter(pk=session_id).first()
     if found is None:
         raise NotFound("there is no such transcript")
-    messages = [_message(message) for message in found.messages.all()]
-    return {"session": facts_of(found), "messages": messages}
+    return {"session": facts_of(found), "said": [_message(message) for message in found.messages.all()]}
 
 
 def profiles_in(principal: Principal) -> list[str]:
@@ -96,7 +97,6 @@ def facts_of(session: Session) -> dict[str, Any]:
         "tokens": tokens_of(session.usage),
         "usage": sorted(session.usage.items()),
         "state": state,
-        "word": WORDS[state],
         "live": state == "running",
         "started_at": session.started_at,
         "ended_at": session.ended_at,
@@ -105,9 +105,9 @@ def facts_of(session: Session) -> dict[str, Any]:
 
 
 def _first_words(ids: list[int]) -> dict[int, str]:
-    """The beginning of what was asked."""
+    """The first line of what was asked: what follows it may be what other agents said."""
     rows = Message.objects.filter(session_id__in=ids, number=1).values_list("session_id", "content")
-    return {session_id: shown(content.strip()[:FIRST_WORDS]) for session_id, content in rows}
+    return {session_id: shown(content.strip().partition("\n")[0][:FIRST_WORDS]) for session_id, content in rows}
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -116,7 +116,17 @@ def _message(message: Message) -> dict[str, Any]:
         "number": message.number,
         "role": message.role,
         "agent": agent,
-        "html": render_markdown(message.content) if agent else "",
+        "html": _rendered(message.content) if agent else "",
         "source": shown(message.content),
         "at": message.at,
     }
+
+
+def _rendered(text: str) -> SafeString:
+    """What an agent said: a JSON object or list as its parts, anything else as Markdown."""
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            return render_value(read_json(text))
+        except HermesError:
+            pass
+    return render_markdown(text)

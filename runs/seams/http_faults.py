@@ -91,7 +91,7 @@ def words_in(body: bytes) -> str:
         return ""
     error = found.get("error", found)
     if isinstance(error, dict):
-        parts = [error.get(name) for name in ("message", "msg", "detail", "code", "type")]
+        parts = [error.get(name) for name in ("message", "msg", "detail", "code")]
         return " ".join(dict.fromkeys(part for part in parts if isinstance(part, str) and part))[:MSG_CHARS]
     return error[:MSG_CHARS] if isinstance(error, str) else ""
 

@@ -119,12 +119,12 @@ def test_what_a_model_writes_is_seen_while_it_writes(model):
     assert "Being written, not verified" in seen["run"]
     assert "So far **good** &lt;b&gt;" in seen["run"]
     assert "<strong>good</strong> &lt;b&gt;" in seen["session"]
-    assert "At work" in seen["list"]
+    assert "Running" in seen["list"]
     assert (seen["api"]["live"], seen["api"]["messages"][1]["content"]) == (True, "So far **good** <b>")
     assert seen["changed"]
     assert model.hung_up.wait(5)
     page = browser(b.admin()).get(f"/sessions/{Session.objects.get().pk}/").text
-    assert "Stopped" in page
+    assert "Cancelled" in page
     assert "hx-trigger" not in page.partition('id="session-page"')[2].partition(">")[0]
 
 
