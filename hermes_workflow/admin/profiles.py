@@ -50,7 +50,9 @@ class ModelsField(forms.CharField):
 class ProfileFields(forms.ModelForm):
     """What every profile has."""
 
-    catalogue = ModelsField(required=False, help_text="The models that steps may choose from, one a line.")
+    catalogue = ModelsField(
+        required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 4}), help_text="The models that steps may choose from, one a line."
+    )
 
     class Meta:
         model = Profile
