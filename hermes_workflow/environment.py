@@ -37,6 +37,13 @@ SETTINGS = (
     Setting("HOST", str, "127.0.0.1", "The address the web server listens on"),
     Setting("PORT", int, 8000, "The port the web server listens on"),
     Setting("HERMES_HOME", str, "", "The directory of all data: database, secret key, first password", "`var` in the checkout"),
+    Setting(
+        "HERMES_SKILLS_DIRS",
+        list,
+        [],
+        "Folders, separated by commas, whose `<skill>/SKILL.md` canvas nodes may select",
+        "`HERMES_HOME/skills`",
+    ),
     Setting("HERMES_SECRET_KEY", str, "", "Signs sessions and tasks", "made once, kept in `HERMES_HOME/secret-key`"),
     Setting("HERMES_DEBUG", bool, False, "Show tracebacks in the browser; for development only"),
     Setting("HERMES_ALLOWED_HOSTS", list, LOCAL_HOSTS, "Host names the site answers to, separated by commas"),

@@ -36,12 +36,15 @@ def compile_document(dialect: str, document: Any, *, profile: str = "") -> Progr
     return build_canvas_plan(document, profile) if dialect == "canvas" else build_run_plan(document)
 
 
-def message_for(plan: Program, step: Step, *, started: Mapping[str, Any], given: Any, results: Mapping[str, Any]) -> Message:
-    """What the performer of a step is told, beyond its prompt. `results` are the outputs of the steps before it."""
+def message_for(
+    plan: Program, step: Step, *, started: Mapping[str, Any], given: Any, results: Mapping[str, Any], skills: Mapping[str, str]
+) -> Message:
+    """What the performer of a step is told, beyond its prompt. `results` are the outputs of the steps before it, `skills` the texts of
+    those it selected, `started` what the run's first event says and `given` its input."""
     if plan.dialect != "canvas":
         return Message()
     task = given_to(plan, step, started, given)
-    return Message(message(plan, step, results=results, given=task, skills={}), SYSTEM_CONTEXT)
+    return Message(message(plan, step, results=results, given=task, skills=skills), SYSTEM_CONTEXT)
 
 
 def store(program: Program) -> Plan:

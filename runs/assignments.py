@@ -10,6 +10,7 @@ from hermes_workflow.core.outputs import INPUT_SEQ
 from hermes_workflow.core.plan import Step
 from hermes_workflow.core.prompts import delivered
 from hermes_workflow.models import Profile
+from hermes_workflow.skills import SkillUnusable, texts_of
 from runs.engine import Turn
 from runs.journal import Lease
 from runs.models import Run
@@ -70,8 +71,12 @@ def _performance(lease: Lease, turn: Turn, step: Step) -> Work:
     if found.performer == Profile.Performer.NONE:
         return Unperformed(f"profile {name} has no performer")
     wanted = step.spec.get("model") or ""
-    refusal = refused(found, wanted)
-    return refusal or Performance(_assignment(lease, turn, step, found, wanted or found.model), PERFORMERS[found.performer])
+    if refusal := refused(found, wanted):
+        return refusal
+    try:
+        return Performance(_assignment(lease, turn, step, found, wanted or found.model), PERFORMERS[found.performer])
+    except SkillUnusable as error:
+        return Failed("blocked", error.msg[:MSG_CHARS], hint_for("blocked"))
 
 
 def refused(found: Performing, model: str) -> Failed | None:
@@ -96,7 +101,8 @@ def _assignment(lease: Lease, turn: Turn, step: Step, found: Performing, model: 
     turn.fetch({INPUT_SEQ})
     context = turn.context(step.id)
     given = turn.bodies.get(INPUT_SEQ) or {}
-    told = programs.message_for(turn.plan, step, started=turn.history.started, given=given, results=context)
+    skills = texts_of(step.spec.get("skills") or (), agent=step.spec.get("agent", ""))
+    told = programs.message_for(turn.plan, step, started=turn.history.started, given=given, results=context, skills=skills)
     if turn.plan.trigger in context:
         context = {"input": context.pop(turn.plan.trigger), **context}
     correlation = correlation_id(lease.run_id, step.id)
