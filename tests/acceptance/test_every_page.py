@@ -63,7 +63,6 @@ def lived_in(people: dict[str, Principal]) -> list[str]:
         "/designs/contract-check/",
         "/schedules/",
         f"/schedules/{scheduled(people['dan'], LONG).pk}/",
-        "/schedules/new/?design=contract-check",
         "/account/",
         "/account/password/",
         f"/account/link/?code={link_code('telegram', 'tg-7')}",
@@ -97,6 +96,29 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(seat, people, lived_in, 
                 wrong.append(f"{who} {path} has {one.page.locator('h1').count()} h1")
         one.complaints = [line for line in one.complaints if "404 (Not Found)" not in line]
     assert wrong == []
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_a_designer_schedules_with_the_next_times_in_view(seat, people, width, theme):
+    dan = seat(people["dan"], width=width, height=844, color_scheme=theme)
+    dan.goto("/schedules/new/?design=contract-check")
+    dan.page.get_by_label("Cron").fill("61 * * * *")
+    dan.page.get_by_text("The minute must be 0-59").wait_for()
+    dan.page.get_by_label("Cron").fill("15 4 * * *")
+    dan.page.get_by_text("At 04:15 every day").wait_for()
+    assert dan.page.locator("#next-times li").count() == 5
+    assert violations(dan) == []
+    dan.page.get_by_role("button", name="Make schedule").click()
+    dan.page.wait_for_url("**/schedules/*/")
+    assert violations(dan) == []
+    dan.page.get_by_role("button", name="Pause").click()
+    dan.page.get_by_text("Nothing starts until somebody resumes it").wait_for()
+    dan.page.get_by_role("button", name="Delete").click()
+    assert violations(dan) == []
+    dan.page.get_by_role("button", name="Delete schedule").click()
+    dan.page.get_by_text("Nothing starts by itself").wait_for()
+    assert violations(dan) == []
+    assert dan.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
