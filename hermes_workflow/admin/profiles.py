@@ -178,7 +178,7 @@ class ProfileAdmin(AdminsOnly):
             "title": f"Test {profile.name}",
             "profile": profile,
             "parks": profile.performer == Profile.Performer.NONE,
-            "environment": performers.environment_of(profile.performer, profile.settings),
+            "variables": performers.environment_of(profile.performer, profile.settings),
             "form": form,
             "tried": tried,
             "facts": facts_of(tried) if tried else [],
