@@ -15,9 +15,10 @@ import time_machine
 
 from hermes_workflow.core import outputs
 from hermes_workflow.core.history import History
-from runs import services
+from runs import services, starts
 from runs.models import Run
 from tests import builders as b
+from tests import canvas as c
 from tests.fakes import ScriptedPerformer, failed, structured, text
 from tests.integration.conftest import performer
 
@@ -124,6 +125,18 @@ def test_a_run_that_the_caller_performs(clock: time_machine.Traveller):
     run_id = b.started(b.agent("one"), b.agent("two"), perform="caller")
     b.performed(run_id, "one", {"a": False})
     keep("caller", run_id)
+
+
+def test_a_run_of_a_canvas_that_failed_and_was_retried(performer: ScriptedPerformer, clock: time_machine.Traveller):
+    performer.does("plan", text("first this, then that"))
+    performer.does("left", failed("timeout"))
+    design = c.saved("plan>left>end", "plan>right>end", "plan>third>end")
+    run, _ = starts.start(starts.Start(design=design, origin="api", starts=("plan",), timeout_seconds=90, input={"text": "go"}))
+    b.work(run.pk)
+    clock.shift(60)
+    services.retry_run(principal=b.admin(), run_id=run.pk)
+    b.work(run.pk)
+    keep("canvas", run.pk)
 
 
 def test_a_run_that_was_cancelled(performer: ScriptedPerformer, clock: time_machine.Traveller):

@@ -1,6 +1,9 @@
 """The rulebook of a canvas, without a database: every code, all at once, whatever it is given."""
 
 import copy
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_workflow.dialects.canvas import CODES, defects_of_canvas, validate_canvas
+from hermes_workflow.dialects.canvas.validate import rules_table
 from tests.canvas import canvas, edge, node
 
 
@@ -192,3 +196,11 @@ def test_an_issue_becomes_a_defect_at_its_field():
     document["edges"].append(edge("b", "gone"))
     assert [(found["node"], found["field"]) for found in defects_of_canvas(document)] == [("a", "input"), ("a", "apiMode"), ("", "edges")]
     assert "b-gone" in defects_of_canvas(document)[-1]["msg"]
+
+
+def test_the_how_to_has_the_table_of_codes_and_an_example_that_may_run():
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "canvas.md").read_text()
+    assert rules_table() in page
+    assert set(re.findall(r"`([a-z_]+)`", rules_table())) == set(CODES)
+    example = json.loads(page.partition("```json\n")[2].partition("```")[0])
+    assert defects_of_canvas(example["document"]) == []
