@@ -1,10 +1,13 @@
 """Slots: every one starts one run, whoever looks and however often, and a broken schedule stands alone."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from threading import Barrier
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 
 from hermes_workflow.core.errors import Conflict
 from hermes_workflow.models import Design, Profile, Schedule
@@ -270,3 +273,22 @@ def test_a_change_made_while_a_slot_starts_is_not_overwritten(monkeypatch: pytes
     at(NOON)
     schedule.refresh_from_db()
     assert schedule.next_at == later
+
+
+def test_many_machines_that_look_at_once_start_each_slot_once():
+    for number in range(5):
+        scheduled(name=f"many-{number}", overlap="allow", catch_up="all")
+    together = Barrier(4)
+
+    def look() -> int:
+        together.wait()
+        try:
+            return sum(at(NOON + 2 * MINUTE) for _ in range(3))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as machines:
+        began = [machine.result() for machine in [machines.submit(look) for _ in range(4)]]
+    assert sum(began) == Run.objects.count() == 15
+    assert Run.objects.values("schedule", "slot").distinct().count() == 15
+    assert set(Schedule.objects.values_list("next_at", "problem")) == {(NOON + 3 * MINUTE, "")}
