@@ -30,7 +30,8 @@ def lateness(principal: Principal, design: Design, *, many: int = MANY, bursts: 
     while timezone.now() < ends:
         time.sleep(PERIOD)
         pulse.beat()
-    late = sorted((run.created_at - run.slot).total_seconds() for run in Run.objects.filter(schedule_id__in=ids).only("created_at", "slot"))
+    began = Run.objects.filter(schedule_id__in=ids, slot__isnull=False).values_list("created_at", "slot")
+    late = sorted((at - slot).total_seconds() for at, slot in began if slot)
     return {
         "late_p50_s": round(statistics.median(late), 3),
         "late_p95_s": round(late[min(len(late) - 1, len(late) * 95 // 100)], 3),
