@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from django.db import connections
 from django.utils import timezone
 
 from hermes_workflow.models import Profile
@@ -136,6 +137,7 @@ def test_a_run_that_is_cancelled_while_its_work_begins_is_stopped_there_too(agen
 
     def meanwhile(handler: Handler) -> None:
         services.cancel_run(principal=b.admin(), run_id=run_id)
+        connections.close_all()
         handler.start("", agent.asked[-1].body)
 
     agent.fails("start", meanwhile)
@@ -149,6 +151,7 @@ def test_a_run_that_is_removed_while_its_work_begins_is_stopped_at_once(agent: H
 
     def meanwhile(handler: Handler) -> None:
         journal.purge(run_id)
+        connections.close_all()
         handler.start("", agent.asked[-1].body)
 
     agent.fails("start", meanwhile)
