@@ -24,8 +24,9 @@ logger = logging.getLogger(__name__)
 
 PULSE, WORKERS = "pulse", "workers"
 CANARY = "runs.tasks.canary"
-EVERY = timedelta(seconds=15)  # between two canaries
-SILENT = timedelta(seconds=45)  # without a sign the workers are taken for wedged
+EVERY = timedelta(seconds=10)  # between two canaries
+SILENT = timedelta(seconds=30)  # without a sign the workers are taken for wedged
+STARTING = timedelta(seconds=60)  # new workers get this long: replacing those that are slow to start would go on for ever
 PULSE_SILENT = timedelta(seconds=15)
 SIGNED_FOR = 5.0  # seconds for which a process does not sign the same again
 
@@ -81,11 +82,11 @@ def check(now: datetime | None = None) -> Health:
 
 
 class Watch:
-    """The pulse's look at itself and at the workers; `since` is when it began."""
+    """The pulse's look at itself and at the workers; `began` is since when these workers have had the chance to leave a sign."""
 
-    def __init__(self, since: datetime) -> None:
-        self.patient_until = since + SILENT
-        self.next_look = since
+    def __init__(self, began: datetime) -> None:
+        self.began = began
+        self.next_look = began
 
     def look(self, now: datetime) -> None:
         """Every now and then: leave the pulse's sign, send a canary, and have silent workers replaced. Without Redis none can be sent,
@@ -101,13 +102,18 @@ class Watch:
             if queue_size() < settings.HERMES_WORKERS:
                 async_task(CANARY)
         except RedisError:
-            self.patient_until = now + SILENT
+            self.began = now
             return
-        if now > self.patient_until and not recent(WORKERS, now, SILENT):
+        if self.wedged(now):
             self.replace(now)
+
+    def wedged(self, now: datetime) -> bool:
+        """Whether the workers took nothing for too long: those who worked already, or those who never began to."""
+        at = seen(WORKERS)
+        return now - at > SILENT if at and at > self.began else now - self.began > STARTING
 
     def replace(self, now: datetime) -> None:
         """Have the workers replaced, and give the new ones time to leave a sign."""
-        self.patient_until = now + SILENT
+        self.began = now
         asked = ask_for_new_workers()
-        logger.error("no worker took a task for %s s; %s", SILENT.seconds, "replacing them" if asked else "restart them")
+        logger.error("the workers take no task any more; %s", "replacing them" if asked else "restart them")

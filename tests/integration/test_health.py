@@ -9,7 +9,7 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from runs import health, tasks
-from runs.health import EVERY, PULSE, SILENT, WORKERS, Watch, check, sign
+from runs.health import EVERY, PULSE, SILENT, STARTING, WORKERS, Watch, check, sign
 
 pytestmark = pytest.mark.django_db
 
@@ -45,12 +45,25 @@ def test_an_old_sign_counts_for_nothing():
 
 
 def test_the_pulse_sends_one_canary_and_not_a_flock():
-    look_for(Watch(START), START, SILENT)
+    look_for(Watch(START), START, STARTING)
     assert OrmQ.objects.count() <= 2
 
 
-def test_workers_that_stay_silent_are_replaced_and_the_new_ones_get_time(asked):
-    look_for(Watch(START), START, SILENT * 2 - timedelta(seconds=1))
+def test_workers_that_never_begin_are_replaced_and_the_new_ones_get_time(asked):
+    watch = Watch(START)
+    look_for(watch, START, STARTING)
+    assert asked == []
+    look_for(watch, START + STARTING, STARTING)
+    assert asked == [4242]
+
+
+def test_workers_that_fall_silent_are_replaced_sooner(asked):
+    watch = Watch(START)
+    look_for(watch, START, EVERY)
+    sign(WORKERS, START + EVERY)
+    look_for(watch, START + EVERY, SILENT)
+    assert asked == []
+    look_for(watch, START + EVERY + SILENT, EVERY)
     assert asked == [4242]
 
 
