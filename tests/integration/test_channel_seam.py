@@ -18,7 +18,7 @@ from runs.seams.deliver import Parcel, Receipt
 from tests.bad_inputs import bad_inputs, plays
 
 pytestmark = pytest.mark.django_db
-SECRET = "s3cret-of-the-route"  # noqa: S105
+SECRET = "s3cret-of-the-route"
 
 
 def parcel(target: str, text: str = "the report", key: str = "workflow:ab12:tell:1") -> Parcel:
