@@ -168,7 +168,8 @@ def test_no_page_of_the_admin_complains_or_scrolls_sideways(page, complaints, li
     one = f"hermes_workflow/design/{pk}"
     paths = (
         "", "hermes_workflow/design/", "hermes_workflow/design/add/", f"{one}/change/", f"{one}/versions/", f"{one}/versions/1/",
-        f"{one}/start/", f"{one}/delete/", "hermes_workflow/profile/", "hermes_workflow/profile/1/change/", "hermes_workflow/token/add/",
+        f"{one}/start/", f"{one}/delete/", "hermes_workflow/profile/", "hermes_workflow/profile/1/change/", "hermes_workflow/profile/1/test/",
+        "hermes_workflow/hook/", "hermes_workflow/token/add/",
         "auth/user/", "auth/user/add/", "auth/user/1/change/", "auth/group/", "runs/run/", "runs/event/", "approvals/decision/",
     )  # fmt: skip
     for path in paths:
