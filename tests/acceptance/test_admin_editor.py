@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.contrib.auth.models import User
 
 from hermes_workflow.installation import create_designs, create_first_admin, create_profiles, create_roles
-from hermes_workflow.models import Design
+from hermes_workflow.models import Design, Profile
 from runs.models import Run
 
 PHONE = {"width": 390, "height": 844}
@@ -165,10 +165,10 @@ def test_no_page_of_the_admin_complains_or_scrolls_sideways(page, complaints, li
     page.set_viewport_size(viewport)
     page.emulate_media(color_scheme=scheme)
     pk = Design.objects.get(slug="contract-check").pk
-    one = f"hermes_workflow/design/{pk}"
+    one, profile = f"hermes_workflow/design/{pk}", f"hermes_workflow/profile/{Profile.objects.get(name='demo').pk}"
     paths = (
         "", "hermes_workflow/design/", "hermes_workflow/design/add/", f"{one}/change/", f"{one}/versions/", f"{one}/versions/1/",
-        f"{one}/start/", f"{one}/delete/", "hermes_workflow/profile/", "hermes_workflow/profile/1/change/", "hermes_workflow/profile/1/test/",
+        f"{one}/start/", f"{one}/delete/", "hermes_workflow/profile/", f"{profile}/change/", f"{profile}/test/",
         "hermes_workflow/hook/", "hermes_workflow/token/add/",
         "auth/user/", "auth/user/add/", "auth/user/1/change/", "auth/group/", "runs/run/", "runs/event/", "approvals/decision/",
     )  # fmt: skip
