@@ -10,25 +10,25 @@ from django.utils import timezone
 from hermes_workflow.models import Design, Schedule
 from hermes_workflow.rights import Principal
 from runs import pulse, slots
+from runs.management.commands.pulse import to_the_next
 from runs.models import Run
 
 MANY = 10_000
 BURSTS = 5
 APART = timedelta(seconds=6)
-PERIOD = 1.0  # seconds between two beats, as `manage.py pulse` has it
 
 
 def lateness(principal: Principal, design: Design, *, many: int = MANY, bursts: int = BURSTS, apart: timedelta = APART) -> dict[str, Any]:
     """`many` hourly schedules, a sixtieth of them due at each full minute; here the minutes follow each other after a few seconds."""
     few, all_of_them = _look_ms(principal, design, many // 100), _look_ms(principal, design, many)
     each = many // 60
-    first = timezone.now() + timedelta(seconds=1.5)
+    first = timezone.now().replace(microsecond=0) + timedelta(seconds=3)
     ids = list(Schedule.objects.order_by("id").values_list("id", flat=True)[: each * bursts])
     for burst in range(bursts):
         Schedule.objects.filter(id__in=ids[burst * each : (burst + 1) * each]).update(next_at=first + burst * apart)
     ends = first + bursts * apart
     while timezone.now() < ends:
-        time.sleep(PERIOD)
+        time.sleep(to_the_next())
         pulse.beat()
     began = Run.objects.filter(schedule_id__in=ids, slot__isnull=False).values_list("created_at", "slot")
     late = sorted((at - slot).total_seconds() for at, slot in began if slot)

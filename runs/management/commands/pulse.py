@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import time
 from threading import Event
 from typing import Any
 
@@ -35,9 +36,14 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopping.set())
         watch, standin = health.Watch(timezone.now()), StandIn()
-        while not stopping.wait(PERIOD):
+        while not stopping.wait(to_the_next()):
             beat(watch, standin)
         standin.leave()
+
+
+def to_the_next() -> float:
+    """Seconds to the next full second: what a schedule starts at a full minute is not late by the pause before a look."""
+    return PERIOD - time.time() % PERIOD
 
 
 def beat(watch: health.Watch, standin: StandIn) -> None:
