@@ -1,4 +1,4 @@
-"""Inbound webhooks in the admin: each follows the trigger of its design; here one is switched off, trusted to send, or given another secret."""
+"""Inbound webhooks in the admin: each follows its design; here one is switched off, trusted to send, or given another secret."""
 
 from typing import Any
 
