@@ -94,13 +94,13 @@ def test_only_so_many_steps_are_performed_at_once_and_the_rest_after_them(held: 
 
 
 def test_a_long_step_keeps_its_lease(held: Held, team: Crew, settings: object, monkeypatch: pytest.MonkeyPatch):
-    settings.HERMES_LEASE_SECONDS = 0.6
+    settings.HERMES_LEASE_SECONDS = 3.0
     monkeypatch.setattr(tasks, "PATIENCE", 0.1)
     tasks.drain(b.started(b.agent("draft")))
     eventually(lambda: held.at_work, within=SOON, what="the beginning of the step")
-    time.sleep(1.2)
+    time.sleep(4)
     assert outbox.claim("other:1") == []
-    assert held.at_work == [held.at_work[0]]
+    assert len(held.at_work) == 1
 
 
 def test_a_process_that_ends_stops_its_performers_and_hands_their_steps_back_under_the_same_number(
