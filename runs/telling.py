@@ -25,9 +25,11 @@ def _started(key: str, data: Data, run: Run) -> str:
 
 
 def _reopened(key: str, data: Data, run: Run) -> str:
-    again = f" at {', '.join(data['keys'])}" if data.get("keys") else ""
+    who, keys = data.get("by") or "The system", ", ".join(data.get("keys") or ())
+    if data.get("from"):
+        return f"{who} went back to {data['from']}, to do again {keys}"
     under = f", with version {data['version']}" if data.get("version") else ""
-    return f"{data.get('by') or 'The system'} retried the run{again}{under}"
+    return f"{who} retried the run{f' at {keys}' if keys else ''}{under}"
 
 
 def _failed(key: str, data: Data, run: Run) -> str:

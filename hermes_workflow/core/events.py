@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 RUN_STARTED = "run.started"  # {perform, version, plan, tests, starts?, timeout_seconds?}; body: the input
-RUN_REOPENED = "run.reopened"  # {why, by, keys, tests?, version?, plan?}; un-settles the keys
+RUN_REOPENED = "run.reopened"  # {why, by, keys, from?, tests?, version?, plan?}; un-settles the keys
 RUN_STUCK = "run.stuck"  # {kind, msg, place}; facts are kept, a later turn tries again
 RUN_RESUMED = "run.resumed"  # {}; no longer stuck
 RUN_COMPLETED = "run.completed"  # {}

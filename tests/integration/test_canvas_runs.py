@@ -9,10 +9,10 @@ import pytest
 from django.utils import timezone
 
 from hermes_workflow.core import events as e
-from hermes_workflow.core.errors import Malformed
+from hermes_workflow.core.errors import Conflict, Forbidden, Malformed
 from hermes_workflow.core.events import Event
 from hermes_workflow.models import Profile
-from runs import crew, engine, heartbeat, outbox, projections, pulse, services, starts, tasks, worker
+from runs import crew, engine, heartbeat, outbox, projections, pulse, reruns, services, starts, tasks, worker
 from runs.crew import Crew
 from runs.engine import Turn
 from runs.models import Attempt, Run
@@ -282,3 +282,31 @@ def test_a_structured_result_of_a_node_is_kept_as_it_is(performer: ScriptedPerfo
     run_id = c.started("a>b")
     b.work(run_id)
     assert b.document(run_id)["outputs"]["a"] == [0, False, None]
+
+
+@pytest.mark.parametrize(("keep", "again"), [(False, "bd"), (True, "d")])
+def test_a_finished_run_goes_back_to_a_node_and_keeps_what_is_beside_and_above(performer: ScriptedPerformer, keep: bool, again: str):
+    run_id = c.started("a>b>d", "a>c>d", input={"text": "go"})
+    b.work(run_id)
+    performer.does("b", text("better"))
+    reruns.rerun_from_node(principal=b.admin(), run_id=run_id, node_id="b", preserve_start_node=keep)
+    assert status(run_id) == "running"
+    b.work(run_id)
+    document = b.document(run_id)
+    assert document["status"] == "done"
+    assert document["attempts"] == {key: 1 + (key in again) for key in "abcd"}
+    assert document["outputs"]["b"] == ({"did": "b"} if keep else "better")
+    assert ("better" in performer.tries("d")[-1].rendered) is not keep
+    assert not projections.differences(Run.objects.select_related("version").get(pk=run_id))
+
+
+def test_going_back_is_refused_to_who_may_not_and_where_something_above_is_missing(performer: ScriptedPerformer):
+    run_id = c.started("a>b", "c>b")
+    services.cancel_run(principal=b.admin(), run_id=run_id, reason="")
+    with pytest.raises(Conflict, match="b needs a"):
+        reruns.rerun_from_node(principal=b.admin(), run_id=run_id, node_id="b")
+    with pytest.raises(Forbidden):
+        reruns.rerun_from_node(principal=b.person("vera", "viewer"), run_id=run_id, node_id="a")
+    assert status(run_id) == "cancelled"
+    with pytest.raises(Conflict, match="b needs c"):
+        reruns.rerun_from_node(principal=b.admin(), run_id=run_id, node_id="a")
