@@ -76,7 +76,7 @@ def save_design(
                     setattr(design, field, value)
             design.current = _new_version(principal, design, document, plan, note)
             design.save()
-            triggers.follow(design, document, principal.user)
+            triggers.follow(design, document, principal)
     except IntegrityError:
         raise Conflict(f"{name} was saved by somebody else at the same time", hint="load it again, then save") from None
     return design.current

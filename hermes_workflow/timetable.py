@@ -73,6 +73,7 @@ def create(*, principal: Principal, design: Design, **given: Any) -> Schedule:
 
 def change(*, principal: Principal, schedule: Schedule, **given: Any) -> Schedule:
     """Change what is given. A problem counts as mended, and runs belong from now on to the principal, unless it was only paused or resumed.
+    What a bot changed sends to channels only once a person has allowed it anew.
 
     Raises Forbidden, NotFound, Malformed, Conflict (its times are those of a trigger node).
     """
@@ -83,6 +84,8 @@ def change(*, principal: Principal, schedule: Schedule, **given: Any) -> Schedul
         if kept.node_id and (kept.cron, kept.timezone) != before[:2]:
             raise Conflict(f"its times are those of the trigger {kept.node_id}", hint=f"change them in the design {kept.design.slug}")
         kept.problem = ""
+        if principal.is_bot and set(given) - {"enabled"}:
+            kept.may_send = False  # a person allowed what it was, not what a bot made of it
         if set(given) - {"enabled"} or not may_start(kept.owner, kept.design):
             kept.owner = principal.user
         if before != (kept.cron, kept.timezone, kept.enabled, kept.problem) or kept.next_at is None:

@@ -120,7 +120,9 @@ def _save(principal: Principal, design: Design | None, draft: Draft) -> DesignVe
         raise Malformed("some of what is asked for below is missing or not right", defects=draft.defects)
     chosen = dict(details.cleaned_data)
     name = chosen.pop("name") if design is None else design.slug
-    return save_design(principal=principal, name=name, dialect=dialect_of(design), document=draft.document, create_only=design is None, **chosen)
+    return save_design(
+        principal=principal, name=name, dialect=dialect_of(design), document=draft.document, create_only=design is None, **chosen
+    )
 
 
 def dialect_of(design: Design | None) -> str:

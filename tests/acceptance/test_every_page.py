@@ -94,7 +94,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(seat, people, lived_in, 
                 wrong.append(f"{who} {path} scrolls sideways")
             if one.page.locator("h1").count() != 1:
                 wrong.append(f"{who} {path} has {one.page.locator('h1').count()} h1")
-        one.complaints = [line for line in one.complaints if "404 (Not Found)" not in line]
+        one.complaints = [line for line in one.complaints if "404 (Not Found)" not in line and "403 (Forbidden)" not in line]
     assert wrong == []
 
 
@@ -132,7 +132,7 @@ def test_the_sign_in_page_is_as_clean(browser, installed, theme):
 
 def test_tabs_and_dialogs_are_clean_too(seat, people, lived_in):
     olga = seat(people["olga"])
-    olga.goto(lived_in[7])
+    olga.goto(next(path for path in lived_in if path.startswith("/runs/") and "?" not in path and path != "/runs/"))
     for tab in ("Outputs", "History", "Receipt"):
         olga.page.get_by_role("tab", name=tab).click()
         assert violations(olga) == []

@@ -8,9 +8,9 @@ import time_machine
 
 from hermes_workflow import timetable
 from hermes_workflow.core.errors import Conflict, Forbidden, Invalid, Malformed
-from hermes_workflow.models import Design, Schedule
+from hermes_workflow.models import Design, Schedule, Token
 from hermes_workflow.rights import BOT, DESIGNER, Principal
-from hermes_workflow.services import delete_design
+from hermes_workflow.services import delete_design, save_design
 from runs import slots
 from tests import builders as b
 from tests.api import Api, error_of
@@ -152,6 +152,30 @@ def test_a_bot_may_not_let_a_schedule_send():
     bot.user.groups.add(*b.person("ann", DESIGNER).user.groups.all())
     with pytest.raises(Forbidden):
         timetable.create(principal=Principal(bot.user), design=made().design, cron="@daily", may_send=True)
+
+
+def bot_that_designs() -> Principal:
+    """Its token says that it may."""
+    who = b.person("robot", BOT)
+    return Principal(who.user, Token(user=who.user, bot=True, scopes=["read", "design"]))
+
+
+def test_what_a_bot_makes_of_a_schedule_sends_only_once_a_person_allowed_it_anew() -> None:
+    schedule = made(may_send=True)
+    paused = timetable.change(principal=bot_that_designs(), schedule=schedule, enabled=False)
+    assert (paused.may_send, paused.owner) == (True, b.admin().user)
+    assert timetable.change(principal=bot_that_designs(), schedule=schedule, input={"text": "other"}).may_send is False
+
+
+def test_a_version_that_a_bot_saved_sends_only_once_a_person_allowed_it_anew() -> None:
+    design = b.saved(b.trigger(cron="0 6 * * *", hook="orders"), b.approval("review"), name="known")
+    design.schedules.update(may_send=True)
+    design.hooks.update(may_send=True)
+    document = b.design(b.trigger(cron="0 6 * * *", hook="orders"), b.approval("review", question="Other?"))
+    save_design(principal=b.admin(), name="known", document=document)
+    assert (design.schedules.get().may_send, design.hooks.get().may_send) == (True, True)
+    save_design(principal=bot_that_designs(), name="known", document=b.design(b.trigger(cron="0 6 * * *", hook="orders"), b.approval("go")))
+    assert (design.schedules.get().may_send, design.hooks.get().may_send) == (False, False)
 
 
 def test_the_service_itself_refuses_what_it_does_not_know():

@@ -182,7 +182,7 @@ def test_attempt_numbers_only_grow(data: st.DataObject):
 @given(st.data())
 def test_sending_again_changes_nothing_but_numbers_and_receipts(data: st.DataObject):
     for world in lives(data):
-        for key in [key for key, state in world.history.steps.items() if state.delivered and not world.history.ended == "cancelled"]:
+        for key in [key for key, state in world.history.steps.items() if state.delivered and world.history.ended != "cancelled"]:
             fork, state = world.history.fork(), world.history.steps[key]
             number = state.number + 1
             fork.apply(
